@@ -119,6 +119,13 @@ const ROOMS = [
 			"Remotes keeps the connections to daemons of other hosts: it sees core, ports and Node only. Requests to them are made by the client, which daemon passes in.",
 	},
 	{
+		name: "cluster",
+		path: "^src/cluster/",
+		sees: ["^src/(core|ports)/"],
+		instead:
+			"Cluster keeps this host a member of its cluster: it sees core, ports and Node only. Statements to the database belong in store/postgres, which daemon passes in.",
+	},
+	{
 		name: "client",
 		path: "^src/client/",
 		sees: ["^src/(core|home)/", "^src/http/contract", ANY_PACKAGE],
@@ -178,7 +185,7 @@ const ROOMS = [
 		name: "daemon",
 		path: "^src/daemon/",
 		sees: [
-			"^src/(core|config|ports|host|native|home|services|executor|engine|sessions|http|backends|store|adapters|notify|remotes)/",
+			"^src/(core|config|ports|host|native|home|services|executor|engine|sessions|http|backends|store|adapters|notify|remotes|cluster)/",
 			"^src/client/",
 			ANY_PACKAGE,
 		],
@@ -286,7 +293,8 @@ export default {
 			from: { path: "^src/", pathNot: TEST },
 			to: {
 				dependencyTypes: ["npm-dev"],
-				pathNot: BUNDLED.map((name) => `(^|/)node_modules/${name}/`),
+				// Users install `pg`, a peer dependency, only for a cluster.
+				pathNot: [...BUNDLED, "pg", "@types/pg"].map((name) => `(^|/)node_modules/${name}/`),
 			},
 		},
 		{

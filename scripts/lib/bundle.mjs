@@ -9,6 +9,8 @@ import { build } from "esbuild";
 
 /** Packages with native code: installed beside Reeve, never part of a bundle. */
 const NATIVE = ["@photostructure/sqlite"];
+/** Packages that users install only for what needs them: `pg` for a cluster. */
+const ON_REQUEST = ["pg"];
 /** Native helpers of `ws` that it does without. */
 const ABSENT = ["bufferutil", "utf-8-validate"];
 /** Stands for `dist` in paths until the output file is known. */
@@ -107,7 +109,7 @@ async function writeBundle(entries) {
 		format: "esm",
 		platform: "node",
 		target: "node20.19",
-		external: [...NATIVE, ...ABSENT],
+		external: [...NATIVE, ...ON_REQUEST, ...ABSENT],
 		banner: { js: BANNER },
 		// Names stay, so that a stack trace can be read.
 		minifySyntax: true,

@@ -8,6 +8,7 @@ import { NATIVE, PREBUILT, sources, TARGETS } from "./native.mjs";
 const PROGRAMS = [
 	"notify/desktop.applescript",
 	"sessions/hook.sh",
+	"store/postgres/001-hosts.sql",
 	"adapters/opencode/reeve-plugin.js",
 	"adapters/pi/reeve-extension.js",
 ];

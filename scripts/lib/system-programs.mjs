@@ -4,6 +4,8 @@
  */
 
 import { spawnSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 
 /**
  * @typedef {object} SystemProgram
@@ -11,6 +13,7 @@ import { spawnSync } from "node:child_process";
  * @property {string[]} versionArgs what makes it print its version
  * @property {[major: number, minor: number]} atLeast
  * @property {string} why
+ * @property {string} [versionsIn] a folder with one folder per installed version, outside of PATH
  * @property {{ debian: string, homebrew: string, other: string }} packages
  */
 
@@ -44,6 +47,14 @@ const SYSTEM_PROGRAMS = [
 		why: "another host, reached through ssh",
 		packages: { debian: "openssh-server", homebrew: "openssh", other: "openssh" },
 	},
+	{
+		name: "postgres",
+		versionArgs: ["--version"],
+		atLeast: [13, 0],
+		why: "the database of a cluster",
+		versionsIn: "/usr/lib/postgresql",
+		packages: { debian: "postgresql", homebrew: "postgresql@17", other: "postgresql" },
+	},
 ];
 
 /**
@@ -60,10 +71,27 @@ export function isRecentEnough(versionLine, [major, minor]) {
 	return foundMajor > major || (foundMajor === major && foundMinor >= minor);
 }
 
+/**
+ * The folder of a program that is not in PATH, of its newest version; null if it has none.
+ *
+ * @param {string} name
+ */
+export function folderOf(name) {
+	const versionsIn = SYSTEM_PROGRAMS.find((program) => program.name === name)?.versionsIn;
+	try {
+		const versions = versionsIn === undefined ? [] : readdirSync(versionsIn);
+		const newest = versions.sort((a, b) => Number(b) - Number(a))[0];
+		return newest === undefined ? null : join(versionsIn ?? "", newest, "bin");
+	} catch {
+		return null;
+	}
+}
+
 /** The programs that are not there, or too old. */
 export function findMissing() {
 	return SYSTEM_PROGRAMS.filter((program) => {
-		const ran = spawnSync(program.name, program.versionArgs, { encoding: "utf8" });
+		const path = join(folderOf(program.name) ?? "", program.name);
+		const ran = spawnSync(path, program.versionArgs, { encoding: "utf8" });
 		return ran.error !== undefined || !isRecentEnough(ran.stdout + ran.stderr, program.atLeast);
 	});
 }

@@ -9,6 +9,7 @@ import { addCompletion } from "./groups/completion.js";
 import { addDaemonCommands } from "./groups/daemon.js";
 import { addFleetCommands } from "./groups/fleet.js";
 import type { Run } from "./groups/group.js";
+import { addHostCommands } from "./groups/host.js";
 import { addDemo, addExplain, addLocalCommands } from "./groups/local.js";
 import { addRemoteCommands } from "./groups/remote.js";
 import { addScheduleCommands } from "./groups/schedules.js";
@@ -99,6 +100,7 @@ export function createProgram(run: Run = () => async () => {}): Command {
 	addDaemonCommands(program, run);
 	addTokenCommands(program, run);
 	addRemoteCommands(program, run);
+	addHostCommands(program, run);
 	program.commandsGroup("Other:");
 	addCompletion(program, run);
 	addDemo(program, run);
@@ -145,6 +147,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
 	task: "`reeve tasks` lists and shows tasks.",
 	plans: "`reeve plan` runs and shows plans.",
 	cron: "`reeve schedule` lists and runs schedules.",
+	hosts: "`reeve host` lists and drains the hosts of a cluster, `reeve remote` other daemons.",
 	schedules: "`reeve schedule` lists and runs schedules.",
 	version: "`reeve --version` prints the version.",
 	login: "`reeve token link` logs a browser in, `reeve token create` creates a token.",

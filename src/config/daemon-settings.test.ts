@@ -93,6 +93,24 @@ describe("mistakes", () => {
 		expect(mistakesIn(text)).toContain(words);
 	});
 
+	test.each([
+		[{ database: "mysql://x" }, "cluster.database: it is not `postgres://"],
+		[{ database: "postgres://db.internal/x" }, "cluster.database: a database on another host"],
+		[{}, "cluster.database: required key is missing"],
+		[{ database: "postgres:///x", host: "Build 1" }, "cluster.host: "],
+		[{ database: "postgres:///x", labels: { zone: 1 } }, "cluster.labels.zone: "],
+		[{ database: "postgres:///x", advertise: "build-1:7443" }, "cluster.advertise: "],
+		[{ database: "postgres:///x", lease: "15s" }, "cluster.lease: unknown key"],
+	])("in a cluster: %j", (cluster, words) => {
+		expect(mistakesIn(write({ cluster }))).toContain(words);
+	});
+
+	test("A5: do not quote the URL of a database", () => {
+		const database = "postgres://reeve:canary@db.internal/x?sslmode=require";
+		expect(mistakesIn(write({ cluster: { database } }))).toContain("does not protect");
+		expect(mistakesIn(write({ cluster: { database } }))).not.toContain("canary");
+	});
+
 	test("A5: do not quote an address, which may be a secret", () => {
 		const notify = [{ name: "a", type: "slack", url: "hooks.example/canary" }];
 		expect(mistakesIn(write({ notify }))).not.toContain("canary");
@@ -130,6 +148,16 @@ describe("settings", () => {
 			notify: [{ secret_file: "/home/ada/state/s", quiet: { fromMinute: 1_320, toMinute: 420 } }],
 			watchdogMs: 0,
 		});
+	});
+
+	test("have a cluster whose URL may come from a variable", () => {
+		const database = "$" + "{REEVE_DATABASE_URL}";
+		expect(settingsOf({ cluster: { database, labels: { zone: "a" } } }).cluster).toEqual({
+			...{ database, host: null, labels: { zone: "a" }, advertise: null },
+		});
+		expect(changedSettings(NO_SETTINGS, settingsOf({ cluster: { database } }))).toEqual([
+			"cluster",
+		]);
 	});
 
 	test("a change names the keys and routes that differ, and no value", () => {

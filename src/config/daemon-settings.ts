@@ -4,6 +4,7 @@
  * Keeps A7 as far as possible here: a file with any problem produces no settings.
  */
 
+import { parseDatabaseUrl } from "../core/database-url.js";
 import { parseListen } from "../core/listen.js";
 import { DEFAULT_RETENTION } from "../core/retention.js";
 import { checkShape } from "./check-shape.js";
@@ -55,7 +56,11 @@ export function parseDaemonSettings(
 	const findings = [...syntax, ...shape.findings];
 	if (findings.length > 0) return refuse(findings);
 	const values = settingsSchema.parse(shape.sound);
-	const meaning = [...checkListen(tree, values), ...checkRoutes(tree, values.notify)];
+	const meaning = [
+		...checkListen(tree, values),
+		...checkRoutes(tree, values.notify),
+		...checkCluster(tree, values),
+	];
 	return meaning.length > 0 ? refuse(meaning) : { ok: true, settings: settingsOf(values, folders) };
 }
 
@@ -178,6 +183,16 @@ function checkRoutes(tree: Tree, routes: readonly NotifySetting[]): readonly Fin
 	});
 }
 
+/** A URL with variables is checked by the daemon that connects. No message quotes it (A5). */
+function checkCluster(tree: Tree, { cluster }: SettingsValues): readonly Finding[] {
+	if (cluster === undefined || /\$\{/.test(cluster.database)) return [];
+	const parsed = parseDatabaseUrl(cluster.database);
+	if (parsed.ok) return [];
+	const path = ["cluster", "database"];
+	const { problem, hint } = parsed;
+	return [finding(locateValue(tree, path), path, { message: problem, hint })];
+}
+
 function settingsOf(values: SettingsValues, folders: Folders): DaemonSettings {
 	const { events, age } = values.history;
 	const { tls } = values;
@@ -196,5 +211,14 @@ function settingsOf(values: SettingsValues, folders: Folders): DaemonSettings {
 			ageMsMax: age,
 		},
 		watchdogMs: values.watchdog,
+		cluster:
+			values.cluster === undefined
+				? null
+				: {
+						database: values.cluster.database,
+						host: values.cluster.host ?? null,
+						labels: values.cluster.labels,
+						advertise: values.cluster.advertise ?? null,
+					},
 	};
 }

@@ -27,8 +27,18 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
 	after: "depends_on",
 };
 
+/** Keys that users of a cluster look for in the fleet file. */
+const NOT_HERE: Readonly<Record<string, string>> = {
+	cluster:
+		"a cluster is a setting of the daemon, because it describes the host: write it in `daemon.json`, see docs/guides/cluster.md",
+	placement:
+		"hosts of a cluster do not share agents: an agent runs on the host where `reeve up` starts it",
+};
+
 export function explainUnknownKey(key: string, section: Outline, root: Outline): Explanation {
 	const message = `unknown key ${quoteKey(key)}`;
+	const notHere = Object.hasOwn(NOT_HERE, key) ? NOT_HERE[key] : undefined;
+	if (notHere !== undefined) return { message, hint: notHere };
 	if (key === "<<") {
 		return {
 			message,

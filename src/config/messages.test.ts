@@ -50,6 +50,15 @@ describe("renderProblem", () => {
 	});
 });
 
+describe("keys of a cluster", () => {
+	it("are refused in a fleet file, with where they belong", () => {
+		const cluster = only("version: 1\nprojects: {}\ncluster: { database: postgres:///x }\n");
+		expect(renderProblem(cluster)).toMatch(/unknown key `cluster`\n {2}hint: .*`daemon\.json`/);
+		const placement = only(agent("placement: { labels: { zone: a } }"));
+		expect(renderProblem(placement)).toContain("hosts of a cluster do not share agents");
+	});
+});
+
 describe("a value of the wrong type", () => {
 	it.each([
 		["timeout: 30", "call", "write `30s`"],

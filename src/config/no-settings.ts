@@ -16,8 +16,19 @@ export interface DaemonSettings {
 	readonly allowHosts: readonly string[];
 	readonly notify: readonly NotifySetting[];
 	readonly retention: Retention;
+	/** The cluster that this host belongs to; null for none. */
+	readonly cluster: ClusterSettings | null;
 	/** How long the main loop may be blocked before the daemon is killed; 0 turns the watchdog off. */
 	readonly watchdogMs: number;
+}
+
+export interface ClusterSettings {
+	/** The URL of the database; may contain `${NAME}`, expanded by the daemon that connects. */
+	readonly database: string;
+	/** The name of this host; null for the one of the system. */
+	readonly host: string | null;
+	readonly labels: Readonly<Record<string, string>>;
+	readonly advertise: string | null;
 }
 
 /** The settings of a home without a file, equal to those of an empty file. */
@@ -27,6 +38,7 @@ export const NO_SETTINGS: DaemonSettings = {
 	allowHosts: [],
 	notify: [],
 	retention: DEFAULT_RETENTION,
+	cluster: null,
 	watchdogMs: 30_000,
 };
 

@@ -16,6 +16,7 @@ import {
 	count,
 	duration,
 	hours,
+	idMap,
 	list,
 	name,
 	path,
@@ -81,6 +82,21 @@ const history = section("How much history is kept.", {
 	).prefault(renderDuration(DEFAULT_RETENTION.ageMsMax)),
 });
 
+const cluster = section(
+	"The cluster that this host belongs to: hosts that share a PostgreSQL database. None if not set. See the guide [Clusters](../guides/cluster.md).",
+	{
+		database: text(
+			"The URL of the database: `postgres://USER:PASSWORD@HOST:PORT/DATABASE`. A variable of the daemon's environment is written as in the fleet file. A database on another host is reached with TLS and credentials only.",
+		),
+		host: name("The name of this host. If not set, its host name up to the first dot.").optional(),
+		labels: idMap(
+			"Labels of this host by name, such as `zone`.",
+			text("The value of the label."),
+		).prefault({}),
+		advertise: url("The URL on which the other hosts reach this daemon, for lists.").optional(),
+	},
+);
+
 export const settingsSchema = section("The daemon's settings.", {
 	$schema: text("The JSON Schema, for editors. Reeve ignores it.").optional(),
 	listen: address(
@@ -93,6 +109,7 @@ export const settingsSchema = section("The daemon's settings.", {
 	).prefault([]),
 	notify: list("Routes for notifications.", notify).prefault([]),
 	history: history.prefault({}),
+	cluster: cluster.optional(),
 	watchdog: duration(
 		"How long the daemon's event loop may be blocked before the daemon is killed and, under a service manager, restarted: at least `1s`, or `0s` to turn it off.",
 	).prefault("30s"),

@@ -148,6 +148,27 @@ export const ERRORS = {
 		cliExit: CLI_EXIT.no_daemon,
 		retryable: true,
 	},
+	cluster_off: {
+		meaning: "This host belongs to no cluster.",
+		hint: "Add `cluster` to the daemon's settings and run `reeve daemon reload`. `reeve remote ls` lists hosts that are reached without a cluster.",
+		...CONFLICT,
+	},
+	cluster_unavailable: {
+		meaning:
+			"The database of the cluster does not answer, or the other hosts do not accept this one. Agents of this host keep running.",
+		hint: "`reeve daemon status` shows the reason. The daemon tries again by itself.",
+		...UNAVAILABLE,
+	},
+	host_not_found: {
+		meaning: "The cluster has no host with this name.",
+		hint: "`reeve host ls` lists the hosts.",
+		...NOT_FOUND,
+	},
+	host_alive: {
+		meaning: "Only a host without a heartbeat can be removed from the cluster.",
+		hint: "Stop its daemon, or remove `cluster` from its settings. Then wait until `reeve host ls` shows it as silent.",
+		...CONFLICT,
+	},
 	no_route: {
 		meaning: "The API has no such route.",
 		hint: "Client and daemon may have different versions. Restart the daemon with `reeve daemon restart`.",

@@ -482,6 +482,21 @@ export const EVENT_DOCS: EventDocs = {
 		meaning: "The daemon of a remote no longer answers. Its agents may be running.",
 		data: { remote: "the name of the remote", reason: "the reason, as text" },
 	},
+	"cluster.joined": {
+		meaning: "This host is a member of its cluster.",
+		data: {
+			host: "the name of this host",
+			down_ms: "how long it was not a member; null after a start of the daemon",
+		},
+	},
+	"cluster.lost": {
+		meaning: "The database of the cluster does not answer. Agents of this host keep running.",
+		data: { host: "the name of this host", reason: "the reason, as text" },
+	},
+	"cluster.refused": {
+		meaning: "The other hosts of the cluster do not accept this one.",
+		data: { host: "the name of this host", reason: "the reason, as text" },
+	},
 	"service.ended": {
 		meaning: "A service of the daemon stopped unexpectedly.",
 		data: {

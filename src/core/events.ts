@@ -184,6 +184,9 @@ export interface EventMap {
 	"daemon.file_damaged": { file: string; problem: string; action: string; kept_as: string | null };
 	"remote.connected": { remote: string; version: string; down_ms: number | null };
 	"remote.lost": { remote: string; reason: string };
+	"cluster.joined": { host: string; down_ms: number | null };
+	"cluster.lost": { host: string; reason: string };
+	"cluster.refused": { host: string; reason: string };
 	"service.ended": { service: string; action: "restart" | "fatal" | "none"; reason: string };
 }
 

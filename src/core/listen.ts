@@ -25,7 +25,8 @@ export function renderListen({ host, port }: Pick<ListenAddress, "host" | "port"
 	return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-function isLoopback(host: string): boolean {
+/** Only programs on this host can use it. */
+export function isLoopback(host: string): boolean {
 	return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }
 

@@ -29,6 +29,7 @@ import { redactStore } from "../store/redacted-store.js";
 import { openStore } from "../store/sqlite/open-store.js";
 import { describeConfig } from "./agent-config.js";
 import { createBackends } from "./backends.js";
+import { clusterService, createClusterMembership } from "./cluster-service.js";
 import { dispatcherService, engineService, schedulerService } from "./core-services.js";
 import { createEngine, ownerOf } from "./create-engine.js";
 import { type DaemonLog, openDaemonLog } from "./daemon-log.js";
@@ -163,6 +164,7 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 			home,
 			limits,
 			network,
+			cluster: cluster.view(),
 			backends: backends.support,
 			settingsProblem: settings.problem,
 			services: supervisor.status(),
@@ -176,6 +178,7 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 	const auth = await createAuth(damaged, (data) => note({ type: "operator.refused", data }));
 	const push = await openPush(createPushFiles(home, damaged.add), auth.tokens, Date.now);
 	const remotes = createDaemonRemotes({ home, onDamage: damaged.add, note, logger });
+	const cluster = createClusterMembership({ note, logger });
 	const api = createApi({
 		engine,
 		store,
@@ -187,6 +190,7 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 		...auth,
 		push,
 		remotes,
+		cluster,
 		shutDown: () => setImmediate(() => supervisor.stop()),
 		reload,
 		testNotify: (route) => testNotify(settings, route),
@@ -215,6 +219,11 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 			onError: (error) => logger.error("notification failed", error),
 		}),
 		remotesService(remotes, home),
+		clusterService({
+			...{ membership: cluster, home, settings, version: identity.version },
+			...{ learn: secrets.addValue, onDamage: damaged.add },
+			runningAgents: () => engine.list().filter(({ process }) => process === "running").length,
+		}),
 		historyService(store, settings, logger),
 		searchIndexService(engine, home, logger),
 		watchdogService(home, settings, () => reporter.snapshot()),

@@ -24,6 +24,7 @@ const render = (facts: Partial<StatusFacts>) =>
 		services: [],
 		health: { ok: true },
 		network: { listen: null, url: null, problem: null },
+		cluster: { state: "off", host: null, reason: null, hint: null, memberAtMs: null },
 		settingsProblem: null,
 		stopping: false,
 		recovery: null,

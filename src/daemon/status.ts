@@ -3,6 +3,7 @@
 import type { Home } from "../home/paths.js";
 import type { LimitSupport } from "../host/cgroup.js";
 import type { DaemonJson } from "../http/contract/daemon.js";
+import type { ClusterView } from "../ports/cluster.js";
 import type { StoreHealth } from "../ports/store.js";
 import type { ServiceStatus } from "../services/supervise.js";
 import type { NetworkState } from "./network-service.js";
@@ -16,6 +17,7 @@ export interface StatusFacts {
 	readonly services: readonly ServiceStatus[];
 	readonly health: StoreHealth;
 	readonly network: NetworkState;
+	readonly cluster: ClusterView;
 	/** How many agents of an earlier daemon are recovered; null once all are. */
 	readonly recovery: { readonly done: number; readonly total: number } | null;
 	/** The daemon was asked to stop. */
@@ -47,6 +49,7 @@ export function renderStatus(facts: StatusFacts): DaemonJson {
 	const others = [
 		...unready.filter((each) => !isMissed(each)).map(renderUnready),
 		...(network.problem === null ? [] : [network.problem]),
+		...(facts.cluster.reason === null ? [] : [`cluster: ${facts.cluster.reason}`]),
 		...(settingsProblem?.split("\n") ?? []),
 		...facts.damagedFiles,
 	];

@@ -36,6 +36,8 @@ export interface Home {
 	readonly settings: string;
 	/** The daemons of other hosts. */
 	readonly remotes: string;
+	/** The id of this home in a cluster. */
+	readonly cluster: string;
 	/** Exists while a daemon is running. */
 	readonly marker: string;
 	/** Crash reports of daemons. */
@@ -75,6 +77,7 @@ export function resolveHome(env: Variables): Home {
 		token: join(dir, "token"),
 		settings: join(dir, "daemon.json"),
 		remotes: join(dir, "remotes.json"),
+		cluster: join(dir, "cluster.json"),
 		marker: join(dir, "running.json"),
 		crashes: join(dir, "crashes"),
 	};

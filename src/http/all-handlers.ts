@@ -4,6 +4,7 @@ import type { RouteName } from "./contract/routes.js";
 import type { Handlers, HttpParts } from "./handler.js";
 import { createAgentHandlers } from "./handlers/agents.js";
 import { createAttentionHandlers } from "./handlers/attention.js";
+import { createClusterHandlers } from "./handlers/cluster.js";
 import { createDaemonHandlers } from "./handlers/daemon.js";
 import { createFleetHandlers } from "./handlers/fleet.js";
 import { createHistoryHandlers } from "./handlers/history.js";
@@ -36,5 +37,6 @@ export function createHandlers(parts: HttpParts, keyboards: Keyboards): Handlers
 		...createMessageHandlers(parts),
 		...createAttentionHandlers(parts),
 		...createRemoteHandlers(parts),
+		...createClusterHandlers(parts),
 	};
 }

@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { AgentSpec } from "../config/spec.js";
 import type { Engine } from "../engine/engine.js";
 import type { Clock } from "../ports/clock.js";
+import type { Cluster } from "../ports/cluster.js";
 import type { Remotes } from "../ports/remotes.js";
 import type { ResourceMeter } from "../ports/resources.js";
 import type { Store } from "../ports/store.js";
@@ -57,6 +58,8 @@ export interface HttpParts {
 	readonly push: PushDesk;
 	/** The daemons of other hosts. */
 	readonly remotes: Remotes;
+	/** The hosts that share a database with this one. */
+	readonly cluster: Cluster;
 	readonly logDirOf: (agentId: string) => string;
 	/** The folder with the indexes for searches. */
 	readonly indexes: string;

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import { type Client, createClient } from "../../src/client/client.js";
+import { createMembership } from "../../src/cluster/membership.js";
 import { ReeveError } from "../../src/core/errors.js";
 import { classifyProcessFailure } from "../../src/core/outcome.js";
 import { openPush } from "../../src/daemon/push-desk.js";
@@ -18,6 +19,7 @@ import { openTokens, type Tokens } from "../../src/http/auth/tokens.js";
 import type { DaemonJson } from "../../src/http/contract/daemon.js";
 import { createPage } from "../../src/http/page.js";
 import { createApi } from "../../src/http/server.js";
+import type { Cluster } from "../../src/ports/cluster.js";
 import type { Executor } from "../../src/ports/executor.js";
 import type { PushKeys, PushStore, PushSubscription } from "../../src/ports/push-store.js";
 import type { Remotes, RemoteView } from "../../src/ports/remotes.js";
@@ -81,7 +83,10 @@ const HOST_FACTS = {
 /** An API over a fleet: `p:web` runs, `p:db` does not, and `p:tool` takes requests. */
 export async function createApiWorld(
 	modules: ApiModules = REAL,
-	{ remotes = createNoRemotes() }: { readonly remotes?: Remotes } = {},
+	{
+		remotes = createNoRemotes(),
+		cluster = createNoCluster(),
+	}: { readonly remotes?: Remotes; readonly cluster?: Cluster } = {},
 ): Promise<ApiWorld> {
 	const { createApi, createGate, openTokens, createLoginLinks } = modules;
 	const sessions = createScriptedSessions();
@@ -122,6 +127,7 @@ export async function createApiWorld(
 		testNotify: async () => [{ name: "phone", type: "ntfy", ok: true, reason: null }],
 		push: await openPush(createMemoryPush(), tokens, () => world.clock.now().wallMs),
 		remotes,
+		cluster,
 		logDirOf: (id) => (id === "p:web" ? logs : join(logs, id)),
 		indexes: join(folder, "search"),
 		redact: (text) => text.replaceAll("hunter2", "***"),
@@ -261,6 +267,10 @@ export function createNoRemotes(): Remotes {
 			throw new ReeveError("remote_unreachable", `${name} does not answer: it is a test`);
 		},
 	};
+}
+
+function createNoCluster(): Cluster {
+	return createMembership({ onChange: () => {}, wallMs: () => 0 });
 }
 
 function createMemoryPush(): PushStore {

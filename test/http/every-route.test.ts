@@ -12,6 +12,7 @@ import type { CallOptions } from "../../src/client/client.js";
 import { fleetToJson } from "../../src/config/spec-schema.js";
 import { type JsonRouteName, ROUTES, type RouteName } from "../../src/http/contract/routes.js";
 import { eventually } from "../faults/fleet-home.js";
+import { createMemoryCluster, HOST_REPORT } from "../support/memory-cluster.js";
 import { type ApiWorld, createApiWorld, FLEET } from "./api-world.js";
 
 const asked = new Set<string>();
@@ -119,6 +120,32 @@ describe("through the typed client", () => {
 			const open = api.client.call("POST /api/v1/remotes", { body: { name: "open", address } });
 			await expect(open, url).rejects.toMatchObject({ code: "validation_failed" });
 		}
+	});
+
+	test("a host of the cluster is listed, drained and resumed, and removed when it is silent", async () => {
+		const { cluster, database } = await createMemoryCluster("here");
+		const api = await createApiWorld(undefined, { cluster });
+		const old = { host: "old", home: "h", boot: "b" };
+		await database.join(old, HOST_REPORT, () => null);
+		const host = (place: string) => ask(api, "GET /api/v1/cluster/hosts/:host", { place });
+		const { hosts } = await ask(api, "GET /api/v1/cluster/hosts");
+		expect(hosts.map((each) => [each.host, each.state, each.this_host])).toEqual([
+			["here", "up", true],
+			["old", "up", false],
+		]);
+		await ask(api, "POST /api/v1/cluster/hosts/:host/drain", { place: "old" });
+		expect(await host("old")).toMatchObject({ state: "draining", draining: true });
+		const alive = api.client.call("POST /api/v1/cluster/hosts/:host/remove", { place: "old" });
+		await expect(alive).rejects.toMatchObject({ code: "host_alive" });
+		await ask(api, "POST /api/v1/cluster/hosts/:host/resume", { place: "old" });
+		expect(await host("old")).toMatchObject({ state: "up", draining: false });
+		database.age("old", 60_000);
+		expect(await host("old")).toMatchObject({ state: "silent", seen_ms_ago: 60_000 });
+		await ask(api, "POST /api/v1/cluster/hosts/:host/remove", { place: "old" });
+		const gone = api.client.call("GET /api/v1/cluster/hosts/:host", { place: "old" });
+		await expect(gone).rejects.toMatchObject({ code: "host_not_found" });
+		const none = (await createApiWorld()).client.call("GET /api/v1/cluster/hosts");
+		await expect(none).rejects.toMatchObject({ code: "cluster_off" });
 	});
 
 	test("a fleet is applied and reloaded", async () => {

@@ -3,6 +3,7 @@
 import { execFileSync } from "node:child_process";
 import {
 	existsSync,
+	mkdirSync,
 	mkdtempSync,
 	readFileSync,
 	realpathSync,
@@ -12,6 +13,8 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { eventually } from "../faults/fleet-home.js";
+import { runReeve } from "../support/reeve.js";
 
 let project: string;
 let packed: string[];
@@ -48,6 +51,7 @@ describe("the installed package", () => {
 			"adapters/pi/reeve-extension.js",
 			"notify/desktop.applescript",
 			"sessions/hook.sh",
+			"store/postgres/001-hosts.sql",
 		]) {
 			expect(packed).toContain(`dist/${program}`);
 		}
@@ -74,6 +78,27 @@ describe("the installed package", () => {
 	test("has the command", () => {
 		const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
 		expect(run(join("node_modules", ".bin", "reeve"), "--version")).toBe(`${version}\n`);
+	});
+
+	test("brings no PostgreSQL, and names the package that a cluster needs", async () => {
+		expect(existsSync(join(project, "node_modules", "pg"))).toBe(false);
+		const home = join(project, "home");
+		const reeve = async (...args: string[]) => {
+			const program = join(project, "node_modules", "reeve", "dist", "cli", "main.js");
+			return runReeve(args, { program, cwd: project, env: { REEVE_HOME: home } });
+		};
+		mkdirSync(home, { mode: 0o700 });
+		writeFileSync(join(home, "daemon.json"), `{ "cluster": { "database": "postgres:///x" } }`);
+		try {
+			expect(await reeve("daemon", "start")).toMatchObject({ code: 0 });
+			await eventually(
+				async () => (await reeve("host", "ls")).stderr.includes("npm install --global pg@"),
+				"the missing package is named",
+			);
+			expect((await reeve("daemon", "status")).stdout).toContain("`pg`");
+		} finally {
+			await reeve("daemon", "stop");
+		}
 	});
 
 	test("gives its entry points to programs", () => {

@@ -32,6 +32,11 @@ export function describeWithChromium(title: string, body: () => void): void {
 	describeNeeding("chromium", title, body);
 }
 
+/** `describe` for tests that start a real PostgreSQL. */
+export function describeWithPostgres(title: string, body: () => void): void {
+	describeNeeding("postgres", title, body);
+}
+
 function describeNeeding(program: string, title: string, body: () => void): void {
 	const missing = findMissing().find(({ name }) => name === program);
 	const reason = missing === undefined ? null : renderMissing(missing);

@@ -60,6 +60,8 @@ function renderSettings({ listen, tls, allowHosts, retention, ...rest }: DaemonS
 		allow_hosts: allowHosts,
 		history: { events: retention.eventsMax, age: renderDuration(retention.ageMsMax) },
 		watchdog: renderDuration(rest.watchdogMs),
+		// Without the URL of the database, which contains a password (A5).
+		cluster: rest.cluster && { ...rest.cluster, database: "…" },
 		notify: rest.notify.map(({ name, type, url, argv, to, kinds, agents, quiet }) => ({
 			name,
 			type,

@@ -3,6 +3,7 @@
 import type { z } from "zod";
 import { agentRoutes } from "./agents.js";
 import { attentionRoutes } from "./attention.js";
+import { clusterRoutes } from "./cluster.js";
 import { daemonRoutes } from "./daemon.js";
 import { fleetRoutes } from "./fleet.js";
 import { historyRoutes } from "./history.js";
@@ -32,6 +33,7 @@ export const ROUTES = {
 	...messageRoutes,
 	...attentionRoutes,
 	...remoteRoutes,
+	...clusterRoutes,
 };
 
 type Specs = typeof ROUTES;

@@ -1,0 +1,173 @@
+/** The tables of a cluster on a real PostgreSQL. */
+
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { refuseToJoin } from "../../src/core/cluster.js";
+import { parseDatabaseUrl } from "../../src/core/database-url.js";
+import { openClusterDatabase } from "../../src/store/postgres/cluster-database.js";
+import { HOST_REPORT } from "../support/memory-cluster.js";
+import { describeWithPostgres } from "../support/needs.js";
+import { startPostgres, type TestPostgres } from "../support/postgres.js";
+
+const FILE = readFileSync("src/store/postgres/001-hosts.sql", "utf8");
+
+async function open(url: string) {
+	const parsed = parseDatabaseUrl(url);
+	if (!parsed.ok) throw new Error(parsed.problem);
+	return openClusterDatabase(parsed.target, "test");
+}
+
+const memberOf = (host: string, boot = "1") => ({ host, home: `home-${host}`, boot });
+const accept = () => null;
+
+describeWithPostgres("the tables of a cluster", () => {
+	let postgres: TestPostgres;
+	beforeAll(async () => {
+		postgres = await startPostgres();
+	});
+	afterAll(() => postgres.stop());
+
+	test("are created once by many hosts that start at once on an empty database", async () => {
+		const url = await postgres.createDatabase("empty");
+		const hosts = await Promise.all(Array.from({ length: 12 }, () => open(url)));
+		await Promise.all(hosts.map((host) => host.prepare()));
+		await Promise.all(hosts.map((host, at) => host.join(memberOf(`h${at}`), HOST_REPORT, accept)));
+		expect(await hosts[0]?.hosts()).toHaveLength(12);
+		expect(await postgres.query("SELECT version FROM reeve.migrations", "empty")).toEqual([
+			{ version: 1 },
+		]);
+		await Promise.all(hosts.map((host) => host.close()));
+	});
+
+	test("keep a host with its report, its age and its draining across daemons", async () => {
+		const url = await postgres.createDatabase("report");
+		const database = await open(url);
+		await database.prepare();
+		expect(await database.join(memberOf("a"), HOST_REPORT, accept)).toBeNull();
+		expect(await database.setDraining("a", true)).toBe(true);
+		expect(await database.setDraining("b", true)).toBe(false);
+		expect(await database.beat(memberOf("a"), { ...HOST_REPORT, agents: 7 })).toBe(true);
+		const [host] = await database.hosts();
+		expect(host).toMatchObject({ ...memberOf("a"), ...HOST_REPORT, agents: 7, draining: true });
+		expect(host?.ageMs).toBeLessThan(15_000);
+		expect(Math.abs((host?.joinedAtMs ?? 0) - Date.now())).toBeLessThan(60_000);
+		// The next daemon of the home: the heartbeat of the previous one counts no more.
+		await database.join(memberOf("a", "2"), HOST_REPORT, accept);
+		expect(await database.beat(memberOf("a", "1"), HOST_REPORT)).toBe(false);
+		expect(await database.beat(memberOf("a", "2"), HOST_REPORT)).toBe(true);
+		expect(await database.hosts()).toMatchObject([{ boot: "2", draining: true }]);
+		await database.close();
+	});
+
+	test("let only a silent host be removed, and a silent host beat no more", async () => {
+		const url = await postgres.createDatabase("silent");
+		const database = await open(url);
+		await database.prepare();
+		await database.join(memberOf("a"), HOST_REPORT, accept);
+		expect(await database.remove("a")).toBe("alive");
+		expect(await database.remove("b")).toBe("unknown");
+		await postgres.query("UPDATE reeve.hosts SET seen_at = now() - interval '20 s'", "silent");
+		expect((await database.hosts())[0]?.ageMs).toBeGreaterThan(19_000);
+		expect(await database.beat(memberOf("a"), HOST_REPORT)).toBe(false);
+		expect(await database.remove("a")).toBe("removed");
+		expect(await database.hosts()).toEqual([]);
+		await database.close();
+	});
+
+	test("let one of two hosts with incompatible versions join, also at the same moment", async () => {
+		const url = await postgres.createDatabase("versions");
+		const [one, two] = [await open(url), await open(url)];
+		await one.prepare();
+		const join = (database: typeof one, host: string, version: string) =>
+			database.join(memberOf(host), { ...HOST_REPORT, version }, (hosts) =>
+				refuseToJoin({ ...memberOf(host), version }, hosts, false),
+			);
+		const results = await Promise.all([join(one, "a", "1.0.0"), join(two, "b", "1.2.0")]);
+		expect(results.filter((refused) => refused === null)).toHaveLength(1);
+		expect(results.find((refused) => refused !== null)).toContain("one minor release");
+		expect(await one.hosts()).toHaveLength(1);
+		await Promise.all([one.close(), two.close()]);
+	});
+
+	test("can be made by their owner, for a role that may only read and write rows", async () => {
+		await postgres.createDatabase("roles");
+		await postgres.query("CREATE ROLE daemon LOGIN");
+		const database = await open(postgres.url("roles", "daemon"));
+		const refused = await database.prepare().catch((error: unknown) => error);
+		expect(refused).toMatchObject({
+			code: "cluster_unavailable",
+			message: expect.stringContaining("may not create the tables"),
+			hint: expect.stringContaining(resolve("src/store/postgres/001-hosts.sql")),
+		});
+		await postgres.query(FILE, "roles");
+		await postgres.query(GRANTS, "roles");
+		await database.prepare();
+		expect(await database.join(memberOf("a"), HOST_REPORT, accept)).toBeNull();
+		expect(await database.beat(memberOf("a"), HOST_REPORT)).toBe(true);
+		expect(await database.setDraining("a", true)).toBe(true);
+		expect(await database.remove("a")).toBe("alive");
+		await database.close();
+	});
+
+	test("of a later release are used while they are compatible, and refused otherwise", async () => {
+		const url = await postgres.createDatabase("later");
+		const database = await open(url);
+		await database.prepare();
+		await postgres.query("INSERT INTO reeve.migrations VALUES (2, 1)", "later");
+		await database.prepare();
+		await postgres.query("INSERT INTO reeve.migrations VALUES (3, 2)", "later");
+		await expect(database.prepare()).rejects.toMatchObject({
+			code: "cluster_unavailable",
+			hint: "Upgrade Reeve on this host.",
+		});
+		await database.close();
+	});
+});
+
+describeWithPostgres("a connection to the database", () => {
+	test("checks the certificate of the server", async () => {
+		const postgres = await startPostgres({ tls: true });
+		onTestFinished(() => postgres.stop());
+		const strict = `${postgres.url()}?sslmode=verify-full`;
+		const unknown = await open(strict);
+		await expect(unknown.prepare()).rejects.toMatchObject({ code: "cluster_unavailable" });
+		await unknown.close();
+		const known = await open(`${strict}&sslrootcert=${resolve("test/fixtures/tls/cert.pem")}`);
+		await known.prepare();
+		const ssl = "SELECT count(*)::int AS n FROM pg_stat_ssl s JOIN pg_stat_activity a USING (pid)";
+		const [row] = await postgres.query(`${ssl} WHERE s.ssl AND application_name = 'reeve test'`);
+		expect(row.n).toBeGreaterThan(0);
+		await known.close();
+	});
+
+	test("to a server that is gone, frozen or knows no such database fails with the reason", async () => {
+		const postgres = await startPostgres();
+		onTestFinished(() => postgres.stop());
+		const database = await open(postgres.url());
+		await database.prepare();
+		postgres.signal("SIGSTOP");
+		await expect(database.hosts()).rejects.toMatchObject({ code: "cluster_unavailable" });
+		postgres.signal("SIGCONT");
+		expect(await database.hosts()).toEqual([]);
+		await postgres.kill();
+		await expect(database.hosts()).rejects.toMatchObject({ code: "cluster_unavailable" });
+		await postgres.start();
+		expect(await database.hosts()).toEqual([]);
+		postgres.signal("SIGSTOP");
+		// Does not wait for the server.
+		await database.close();
+		postgres.signal("SIGCONT");
+		const missing = await open(postgres.url("missing"));
+		await expect(missing.hosts()).rejects.toMatchObject({
+			message: 'the database: database "missing" does not exist',
+			hint: expect.stringContaining("Create the database"),
+		});
+		await missing.close();
+	});
+});
+
+/** The rights of the role of the daemons, as the guide gives them. */
+const GRANTS = /^```sql\n(?<sql>GRANT.*?)^```$/ms.exec(
+	readFileSync("docs/guides/cluster.md", "utf8"),
+)?.groups?.["sql"] as string;
