@@ -77,7 +77,8 @@ class AskingProgram {
 	}
 
 	typeByHand(keys: string): void {
-		const from = this.#typed().length;
+		// Keys typed at the same moment have not arrived yet.
+		const from = Math.max(this.#typed().length, this.#byHand.at(-1)?.[1] ?? 0);
 		this.#byHand.push([from, from + keys.length]);
 		this.world.engine.terminals.input("p:a", Buffer.from(keys)).catch(() => {});
 	}
