@@ -5,8 +5,8 @@ export default defineConfig({
 	test: {
 		include: ["src/**/*.test.ts", "test/**/*.test.ts"],
 		exclude: ["**/node_modules/**", "**/{build,dist}/**", "**/.planted-*/**"],
-		// Many tests wait for real processes more than they work: two at a time, also on two cores.
-		maxWorkers: Math.max(2, availableParallelism() - 1),
+		// Many tests wait for real processes more than they work: three at a time, also on two cores.
+		maxWorkers: Math.max(3, availableParallelism() - 1),
 		// A test that hangs is to fail; one on a slow machine is not.
 		testTimeout: 60_000,
 		hookTimeout: 60_000,

@@ -72,7 +72,7 @@ const HIDDEN: readonly (readonly [Partial<HiddenFacts>, RegExp, "work" | "obstac
 	[{ otherViewers: 1 }, /a terminal is attached/, "work"],
 	[{ wasAttached: true }, /may have left a draft/, "obstacle"],
 	[{ conversation: "unconfirmed" }, /no record/, "obstacle"],
-	[{ conversation: "unknown" }, /not known/, "obstacle"],
+	[{ conversation: "unknown" }, /is unknown/, "obstacle"],
 ];
 
 describe("an agent does not hibernate", () => {

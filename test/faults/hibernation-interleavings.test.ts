@@ -20,7 +20,7 @@ const { fakeAgentCommand } = (await import(
 	new URL("../../dist/testing/index.js", import.meta.url).href
 )) as typeof import("../../src/testing/index.js");
 
-const INTERLEAVINGS = Number(process.env["REEVE_HIBERNATION_INTERLEAVINGS"] ?? 24);
+const INTERLEAVINGS = Number(process.env["REEVE_HIBERNATION_INTERLEAVINGS"] ?? 16);
 const SEED = Number(process.env["REEVE_FAULT_SEED"] ?? 1);
 const AGENTS = Math.min(10, Math.ceil(INTERLEAVINGS / 8));
 const NAMES = Array.from({ length: AGENTS }, (_, n) => `a${n}`);
