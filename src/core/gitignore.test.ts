@@ -27,6 +27,12 @@ describe("a rule of a .gitignore file", () => {
 		["[[:digit:]]*", "7up", true],
 		["[]]x", "]x", true],
 		["[a", "[a", null],
+		["[\\]]x", "]x", true],
+		["[a\\", "a", null],
+		["[a-\\z]x", "mx", true],
+		["[a-\\", "a", null],
+		["[a-]x", "-x", true],
+		["[[:nothing:]]x", "ax", null],
 		["\\#x", "#x", true],
 		["# x", "# x", null],
 		["\\!x", "!x", true],
@@ -40,6 +46,12 @@ describe("a rule of a .gitignore file", () => {
 		["/", "x", null],
 	])("%j decides about %j", (rules, path, expected) => {
 		expect(decide(rules, path)).toBe(expected);
+	});
+
+	test("is skipped if it is longer than any path", () => {
+		const name = "a".repeat(5_000);
+		expect(decide(`${name}\nb`, name)).toBeNull();
+		expect(decide(`${name}\nb`, "b")).toBe(true);
 	});
 
 	test("with a slash at its end is about folders", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { addToJson } from "./json-edit.js";
+import { addToJson, hasInJson } from "./json-edit.js";
 
 const TRUST = { path: ["projects", "/w", "trusted"], value: true };
 const FOLDER = { path: ["trustedFolders"], add: "/w" };
@@ -102,5 +102,18 @@ describe("adding to a JSON file", () => {
 		["[]", "it does not contain a JSON object"],
 	])("refuses %j without quoting it", (text, message) => {
 		expect(() => addToJson(text, [TRUST])).toThrow(new Error(message));
+	});
+});
+
+describe("whether a JSON file has a value", () => {
+	test.each([
+		[["a", "b"], true],
+		[["a"], true],
+		[["a", "c"], false],
+		// A text has no keys, even if it has characters.
+		[["text", "0"], false],
+		[["toString"], false],
+	])("at %j", (path, expected) => {
+		expect(hasInJson('{"a":{"b":null},"text":"x"}', path)).toBe(expected);
 	});
 });
