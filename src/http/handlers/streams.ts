@@ -9,7 +9,7 @@ import { createEventReaders, filterOf } from "../event-readers.js";
 import type { Handlers, HttpParts } from "../handler.js";
 import type { LiveResources } from "../live-resources.js";
 import { streamLogs } from "../logs-stream.js";
-import { createOutlet, NO_LONGER_VALID, openEventStream } from "../outlet.js";
+import { createStreamOutput, NO_LONGER_VALID, openEventStream } from "../stream-output.js";
 
 export function createStreamHandlers(
 	parts: HttpParts,
@@ -48,8 +48,8 @@ export function createStreamHandlers(
 			response.writeHead(200, { "content-type": "application/x-ndjson" });
 			response.flushHeaders();
 			const { logDirOf, redact } = parts;
-			const outlet = createOutlet(response, gone);
-			await merged.streamMergedLogs({ agents, logDirOf, redact }, query, outlet, gone);
+			const output = createStreamOutput(response, gone);
+			await merged.streamMergedLogs({ agents, logDirOf, redact }, query, output, gone);
 			response.end();
 		},
 	};
