@@ -26,12 +26,11 @@ export {
 } from "../core/states.js";
 export { TASK_STATUSES, type TaskStatus } from "../core/task.js";
 export { type Home, resolveHome } from "../home/paths.js";
+export type { ExitJson, ResourcesJson } from "../http/contract/agent-parts.js";
 export type {
 	AgentConfigJson,
 	AgentDetailJson,
 	AgentJson,
-	ExitJson,
-	ResourcesJson,
 	SettingJson,
 	StartedJson,
 } from "../http/contract/agents.js";

@@ -11,12 +11,12 @@ import { type RehearsalRow, type RehearsalStep, rehearse } from "../../core/rehe
 import { plainLine } from "../../core/safe-text.js";
 import { renderDuration, renderElapsed } from "../../core/units.js";
 import type {
-	AgentDetailJson,
 	FileWatchJson,
 	HealthCheckJson,
 	HibernationJson,
 	UsageJson,
-} from "../../http/contract/agents.js";
+} from "../../http/contract/agent-parts.js";
+import type { AgentDetailJson } from "../../http/contract/agents.js";
 import {
 	reasonBesideState,
 	renderExitShort,
