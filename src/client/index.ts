@@ -3,12 +3,8 @@
  * types and use its own fetch.
  */
 
-export {
-	ERRORS,
-	type ErrorCode,
-	type ErrorSpec,
-	ReeveError,
-} from "../core/errors.js";
+export { ERRORS, type ErrorCode, ReeveError } from "../core/errors.js";
+export type { ErrorSpec } from "../core/errors-kinds.js";
 export type { EventMap, EventType, ReeveEvent } from "../core/events.js";
 export type { ExitCause, ExitKind } from "../core/exit.js";
 export { PLAN_STATUSES, type PlanStatus } from "../core/plan.js";
