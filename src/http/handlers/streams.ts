@@ -43,7 +43,7 @@ export function createStreamHandlers(
 			const agents = agentsWithLogs(parts, query.agents, sight);
 			if (agents.length > merged.MERGED_AGENTS_MAX) {
 				const hint = `Name at most ${merged.MERGED_AGENTS_MAX} agents, or a project.`;
-				throw new ReeveError("usage", `${agents.length} agents are too many at once`, hint);
+				throw new ReeveError("usage", `too many agents for one stream: ${agents.length}`, hint);
 			}
 			response.writeHead(200, { "content-type": "application/x-ndjson" });
 			response.flushHeaders();
