@@ -242,7 +242,7 @@ describe("a key in a wrong place", () => {
 	});
 });
 
-describe("the frame of the file", () => {
+describe("the top level of the file", () => {
 	it("needs a version", () => {
 		expect(only("projects: {}\n")).toMatchObject({
 			line: 1,
@@ -430,7 +430,7 @@ describe("being ready", () => {
 	});
 });
 
-describe("slips that YAML lets pass", () => {
+describe("mistakes that YAML accepts", () => {
 	it.each([
 		["env: { DEBUG:1 }", "this is not a valid variable name", "write `NAME: value`, with a space"],
 		["env: { MY VAR: x }", "this is not a valid variable name", null],

@@ -177,7 +177,7 @@ describe("reeve down and reeve restart", () => {
 		});
 	});
 
-	test("several scopes are asked for one by one and merged into one answer", async () => {
+	test("several scopes are requested one by one and merged into one answer", async () => {
 		const daemon = await startFakeDaemon({
 			"GET /api/v1/agents": () => ({ agents: RUNNING }),
 			"POST /api/v1/agents/:scope/restart": (scope) => ({ agents: [restarted(scope)] }),

@@ -131,18 +131,18 @@ async function createWorld(): Promise<void> {
 	await pass(3_000);
 }
 
-let heard = 0;
+let seenEvents = 0;
 /** Lets time pass; the CLI reacts in between. */
 async function pass(ms: number, stepMs = 250): Promise<void> {
 	for (let left = ms; left > 0; left -= stepMs) {
 		cli.tick();
 		await world.pass(Math.min(stepMs, left));
 		const { events } = world.store;
-		heard = Math.min(heard, events.length);
-		for (const event of events.slice(heard)) {
+		seenEvents = Math.min(seenEvents, events.length);
+		for (const event of events.slice(seenEvents)) {
 			if (event.type === "agent.exited") cli.exited(event.run_id ?? "");
 		}
-		heard = events.length;
+		seenEvents = events.length;
 	}
 	cli.tick();
 }
@@ -160,7 +160,7 @@ async function sleepAfterTurn(): Promise<void> {
 }
 
 beforeEach(async () => {
-	heard = 0;
+	seenEvents = 0;
 	await createWorld();
 });
 
@@ -298,7 +298,7 @@ test(`loses nothing in ${ROUNDS} random interleavings`, {
 /** One history; how often the agent hibernated in it. */
 async function interleave(seed: number): Promise<number> {
 	const random = createRandom(seed);
-	heard = 0;
+	seenEvents = 0;
 	await createWorld();
 	cli.showsDrafts = true;
 	const sent: string[] = [];

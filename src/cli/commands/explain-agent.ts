@@ -3,20 +3,21 @@
  */
 
 import { renderUsd } from "../../core/budget.js";
+import { CLI_EXIT } from "../../core/cli-exit.js";
 import type { CrashContext, CrashState } from "../../core/crash-state.js";
 import { ENV_SOURCES } from "../../core/environment.js";
-import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { ReeveError } from "../../core/errors.js";
 import { toCamelKeys } from "../../core/key-case.js";
 import { type RehearsalRow, type RehearsalStep, rehearse } from "../../core/rehearse.js";
 import { plainLine } from "../../core/safe-text.js";
 import { renderDuration, renderElapsed } from "../../core/units.js";
 import type {
-	AgentDetailJson,
 	FileWatchJson,
 	HealthCheckJson,
 	HibernationJson,
 	UsageJson,
-} from "../../http/contract/agents.js";
+} from "../../http/contract/agent-parts.js";
+import type { AgentDetailJson } from "../../http/contract/agents.js";
 import {
 	reasonBesideState,
 	renderExitShort,

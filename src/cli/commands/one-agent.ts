@@ -1,6 +1,7 @@
 /** `reeve resume` and `reeve send`: commands for one agent. */
 
-import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { CLI_EXIT } from "../../core/cli-exit.js";
+import { ReeveError } from "../../core/errors.js";
 import type { Routes } from "../../http/contract/routes.js";
 import { countOf } from "../arguments.js";
 import { connect } from "../connect.js";
