@@ -352,6 +352,8 @@ describe("keys that do not go together", () => {
 		["delay: { factor: 0.5 }", "delay.factor", "shorter with each failure"],
 		["delay: { initial: 10m }", "delay.initial", "is longer than `max` (`5m`)"],
 		["halt: never, on_failure: stop", "halt", "has no effect"],
+		["delay: { initial: 1s }, transient_delay: 3s", "transient_delay", "`delay` replaces it"],
+		["flapping_delay: 3s, delay: { initial: 1s }", "flapping_delay", "has no effect"],
 	])("refuses crash_policy: { %s } at `%s`", (policy, key, message) => {
 		const problem = only(agent(`crash_policy: { ${policy} }`));
 		expect(problem.path).toBe(`projects.p.agents.a.crash_policy.${key}`);

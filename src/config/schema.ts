@@ -294,7 +294,7 @@ const schedule = section(
 	"An action that Reeve performs at certain times. Set exactly one of `cron` and `every`, and exactly one of `send`, `call`, `plan` and `restart`.",
 	{
 		cron: cron(
-			"The times, as minute, hour, day of the month, month and day of the week. A time that a clock change skips fires right after the change; a time that occurs twice fires once.",
+			"The times, as minute, hour, day of the month, month and day of the week. In the night of a clock change, an expression with one minute and one hour (`30 2 * * *`) fires once: at the first of two such times, or right after the change if there is none. Any other fires at each matching time, so also in both of two equal hours.",
 		).optional(),
 		timezone: timezone("The time zone of `cron`. If not set, the daemon's time zone.").optional(),
 		every: duration(

@@ -106,6 +106,14 @@ export const DAEMON_ERRORS = {
 		cliExit: CLI_EXIT.no_daemon,
 		retryable: true,
 	},
+	remote_incompatible: {
+		meaning:
+			"The daemon of a remote answered in a form that this version of Reeve cannot read. The request may have been carried out.",
+		hint: "Run the same version of Reeve on both hosts.",
+		httpStatus: 500,
+		cliExit: CLI_EXIT.failed,
+		retryable: false,
+	},
 	cluster_off: {
 		meaning: "This host belongs to no cluster.",
 		hint: "Add `cluster` to the daemon's settings and run `reeve daemon reload`. `reeve remote ls` lists hosts that are reached without a cluster.",

@@ -373,19 +373,20 @@ describe("commands for one agent", () => {
 	});
 
 	test.each([
-		["running", "up", "delivered when the agent is ready"],
+		["running", "up", false, "delivered when the agent is ready"],
 		[
 			"stopped",
 			"down",
+			false,
 			"the agent is stopped, so the message is queued until `reeve up web:coder`",
 		],
-		["stopped", "up", "`reeve explain web:coder` shows why"],
+		["stopped", "up", false, "`reeve explain web:coder` shows why"],
+		["stopped", "up", true, "the agent is hibernated and starts again to receive it"],
 	] as const)(
-		"send reports when a message will be typed: %s, to be %s",
-		async (process, desired, said) => {
-			const daemon = await startFakeDaemon({
-				"POST /api/v1/agents/:id/send": () => ({ bytes: 2, message: "m1", process, desired }),
-			});
+		"send reports when a message will be typed: %s, to be %s, hibernated: %s",
+		async (process, desired, hibernated, said) => {
+			const reply = { bytes: 2, message: "m1", process, desired, hibernated };
+			const daemon = await startFakeDaemon({ "POST /api/v1/agents/:id/send": () => reply });
 			const ran = await runReeve(["send", "web:coder", "hi"], { env: daemon.env });
 			expect(ran.stdout).toContain(said);
 		},

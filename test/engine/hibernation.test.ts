@@ -244,6 +244,18 @@ describe("an agent does not hibernate", () => {
 		expect(view().hibernation?.reason).toBe("its conversation has no record yet");
 	});
 
+	test("but is checked again as soon as it has been idle after its next turn", async () => {
+		await world.engine.reload(fleetOf(FLEET.replace("60s", "10s")));
+		const unrecorded = "its conversation has no record yet";
+		for (let left = 60; left > 0 && view().hibernation?.reason !== unrecorded; left--) {
+			await pass(1_000);
+		}
+		expect(view().hibernation?.reason).toBe(unrecorded);
+		await send("first");
+		await pass(18_000);
+		expect(isAsleep()).toBe(true);
+	});
+
 	test("with a draft that only an earlier daemon knows", async () => {
 		await send("first");
 		await pass(10_000);

@@ -149,7 +149,7 @@ function renderUsage(usage: UsageJson): string {
 function renderHibernation(hibernation: HibernationJson): string {
 	const { state, since, idle_ms: idleMs, freed_bytes: freed, why_awake: why } = hibernation;
 	const idle = renderElapsed(idleMs ?? 0);
-	if (state === "awake") return why === null ? "awake" : `awake, idle for ${idle}: ${why}`;
+	if (state === "awake") return why === null ? "not running" : `awake, idle for ${idle}: ${why}`;
 	const memory = freed === null ? "" : `, freed ${Math.round(freed / 1_000_000)} MB`;
 	const begun = since === null ? "" : ` since ${localTime(since)}`;
 	if (state === "stopping") return `stopping${begun}, after ${idle} of idle time`;

@@ -81,9 +81,10 @@ export async function runSend(
 	const id = await resolveAgent(name, client);
 	const body = { text: typed, submit };
 	const sent = await client.call("POST /api/v1/agents/:id/send", { place: id, body });
-	const { bytes, message, process: state, desired } = sent;
-	if (options.json) output.json({ id, bytes, submitted: submit, message, process: state, desired });
-	else if (message) {
+	const { bytes, message, process: state, desired, hibernated } = sent;
+	if (options.json) {
+		output.json({ id, bytes, submitted: submit, message, process: state, desired, hibernated });
+	} else if (message) {
 		const size = countOf(bytes, "byte");
 		output.result(`${id}: accepted ${size}; ${whenTyped(id, sent)} (\`reeve inbox\`)`);
 	} else output.result(`${id}: sent ${countOf(bytes, "byte")}${submit ? ", and Enter" : ""}`);
@@ -92,8 +93,9 @@ export async function runSend(
 
 function whenTyped(
 	id: string,
-	{ process: state, desired }: Routes["POST /api/v1/agents/:id/send"]["reply"],
+	{ process: state, desired, hibernated }: Routes["POST /api/v1/agents/:id/send"]["reply"],
 ): string {
+	if (hibernated) return "the agent is hibernated and starts again to receive it";
 	if (state !== "stopped") return "delivered when the agent is ready";
 	return desired === "down"
 		? `the agent is stopped, so the message is queued until \`reeve up ${id}\``
