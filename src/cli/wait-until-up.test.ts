@@ -29,7 +29,8 @@ async function wait(timeoutMs: number, ...answers: (AgentJson | ReeveError)[]) {
 			return { agents: [answer] };
 		},
 	} as unknown as Client;
-	const waited = { ids: ["p:a"], finishing: new Set<string>(), timeoutMs };
+	const sinceMs = performance.now();
+	const waited = { ids: ["p:a"], finishing: new Set<string>(), sinceMs, timeoutMs };
 	const code = await waitUntilUp(waited, client, output, false).catch((error: unknown) => error);
 	return { code, said };
 }

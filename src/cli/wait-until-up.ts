@@ -45,6 +45,8 @@ interface Waited {
 	readonly ids: readonly string[];
 	/** Those that are meant to finish: being ready is not enough. */
 	readonly finishing: ReadonlySet<string>;
+	/** Steady time of the request; the limit counts from there. */
+	readonly sinceMs: number;
 	readonly timeoutMs: number;
 }
 
@@ -59,12 +61,11 @@ export function waitUntilUp(
 }
 
 async function poll(
-	{ ids, finishing, timeoutMs }: Waited,
+	{ ids, finishing, sinceMs, timeoutMs }: Waited,
 	client: Client,
 	output: Output,
 	isJson: boolean,
 ): Promise<number> {
-	const sinceMs = performance.now();
 	const wanted = new Set(ids);
 	for (;;) {
 		const agents = await readAgents(client, output, sinceMs + timeoutMs);
@@ -84,7 +85,9 @@ async function poll(
 		}
 		output.progress?.(`${seen.length - open.length}/${seen.length} ready`);
 		if (waitedMs >= timeoutMs) {
-			const names = open.map((agent) => `${agent.id} (${whyNotThere(agent)})`).join("; ");
+			const names = open
+				.map((agent) => `${agent.id} (${whyNotThere(agent, finishing.has(agent.id))})`)
+				.join("; ");
 			throw failed(`not ready after ${renderDuration(timeoutMs)}: ${names}`);
 		}
 		await new Promise((resolve) => setTimeout(resolve, POLL_MS));
@@ -123,8 +126,10 @@ function isThere({ ready, process, status }: AgentJson, mustFinish: boolean): bo
 	return (!mustFinish && process === "running" && ready) || status.state === "completed";
 }
 
-function whyNotThere({ process, ready, reason }: AgentJson): string {
-	return process === "running" && !ready ? "its `ready` condition is not met" : reason;
+function whyNotThere({ process, ready, reason }: AgentJson, mustFinish: boolean): string {
+	if (process !== "running") return reason;
+	if (mustFinish) return "it is running and has not completed";
+	return ready ? reason : "its `ready` condition is not met";
 }
 
 function firstProblem(open: readonly AgentJson[]): string | null {

@@ -3,6 +3,7 @@
  * offers no STARTTLS is refused, except on this host.
  */
 
+import { getSystemErrorName } from "node:util";
 import { createTransport } from "nodemailer";
 import type { Notice } from "../core/notice.js";
 import { plainLine } from "../core/safe-text.js";
@@ -74,12 +75,14 @@ function bodyOf({ text, link, at, agent }: Notice): string {
 
 interface MailError {
 	readonly code?: string;
+	/** Of the system: nodemailer replaces its name in `code` with `ESOCKET`. */
+	readonly errno?: number;
 	readonly responseCode?: number;
 }
 
 /** Responses of servers may repeat the message or the user name, so only their code is reported (A5). */
 function resultOf(error: unknown): SendResult {
-	const { code = "unknown", responseCode } = error as MailError;
+	const { code = "unknown", errno, responseCode } = error as MailError;
 	if (responseCode !== undefined) {
 		const what = code === "EAUTH" ? "the login was refused" : "the mail server refused the message";
 		const retryable = responseCode >= 400 && responseCode < 500;
@@ -93,5 +96,6 @@ function resultOf(error: unknown): SendResult {
 			retryable: false,
 		};
 	}
-	return { ok: false, reason: `no connection to the mail server: ${code}`, retryable: true };
+	const why = typeof errno === "number" && errno < 0 ? getSystemErrorName(errno) : code;
+	return { ok: false, reason: `no connection to the mail server: ${why}`, retryable: true };
 }

@@ -21,7 +21,7 @@ import {
 } from "../support/settable-clock.js";
 import { createFleetHome, eventually, type FleetHome, lockedAgent } from "./fleet-home.js";
 
-const SLOTS = Number(process.env["REEVE_FAULT_SLOTS"] ?? 8);
+const SLOTS = Number(process.env["REEVE_FAULT_SLOTS"] ?? 30);
 const SEED = Number(process.env["REEVE_FAULT_SEED"] ?? 1);
 const PROGRAM = resolve("test/fixtures/call-agents/notes-in-ledger.pl");
 const LONG = { timeout: 3_600_000 };
@@ -151,7 +151,7 @@ describeIfAllowed(permission, "with a clock that is set", () => {
 				kills += 1;
 				await sleep(random.int(0, 2_000));
 			}
-			seen = (await slotsOf("p:every").catch(() => [])).length;
+			seen = timesOf(await slotsOf("p:every").catch(() => []), EVERY).length;
 		}
 		// The next slot of every schedule comes: no jump has silenced it.
 		latestMs = Math.max(latestMs, clock.nowMs());
@@ -193,7 +193,7 @@ describeIfAllowed(permission, "with a clock that is set", () => {
 		console.log(
 			`${timesOf(every, EVERY).length} slots of every minute, ${fired} fired; ${alone.length} records of the schedule without catch_up, ${tasksOf(alone).length} fired; ${tasksOf(often).length} intervals, ${done} restarts; ${kills} daemons killed, clock set forward ${forward} and back ${back} times`,
 		);
-		expect(fired).toBeGreaterThan(SLOTS / 4);
+		expect(fired).toBeGreaterThan(SLOTS / 10);
 	});
 
 	const NIGHTS = {

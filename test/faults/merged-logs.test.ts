@@ -26,7 +26,7 @@ const counter = (lines: number, filler: number) =>
 	`let n = 0; const more = () => { for (let i = 0; i < ${Math.ceil(lines / 60)} && n < ${lines}; i++) console.log('<' + process.pid + ':' + ++n + '>' + 'x'.repeat(${filler})); setTimeout(more, 100); }; more()`;
 
 test("20 agents: every line of each run arrives once and in order", {
-	timeout: 600_000,
+	timeout: 600_000 + LINES * 30,
 }, async () => {
 	fleet = createFleetHome();
 	const names = Array.from({ length: AGENTS }, (_, n) => `a${n}`);
@@ -80,11 +80,12 @@ test("20 agents: every line of each run arrives once and in order", {
 				const last = [...(runs.get(`p:${name}`) ?? [])].at(-1);
 				return last !== undefined && seen.get(`p:${name} ${last}`) === wanted;
 			});
-		await eventually(done, "every agent's last line has arrived", 300_000);
+		await eventually(done, "every agent's last line has arrived", 300_000 + LINES * 20);
 		expect(findings.slice(0, 10)).toEqual([]);
 		const restarted = names.filter((name) => (runs.get(`p:${name}`)?.size ?? 0) > 1);
 		expect(restarted.length).toBeGreaterThanOrEqual(KILLS);
 		expect(errors).not.toContain("was removed");
+		console.log(`${lines} lines of ${AGENTS} agents in order; ${KILLS} daemons killed`);
 	} finally {
 		child.kill("SIGINT");
 		await once(child, "close");

@@ -74,6 +74,13 @@ api: { ${SERVER}, depends_on: [migrate], ready: { delay: 100ms } }`);
 	});
 });
 
+test("`up --wait` reports the time since the request", LONG, async () => {
+	home.writeFleet("slow: { command: [sleep, '1000'], ready: { delay: 3s } }");
+	const { stderr } = await home.reeve("up", "--wait");
+	const [, seconds] = /1 agent ready after ([\d.]+)s/.exec(stderr) ?? [];
+	expect(Number(seconds)).toBeGreaterThanOrEqual(2.9);
+});
+
 describe("a dependency that fails", () => {
 	test("fails `up --wait` with its reason, and the dependent never starts", LONG, async () => {
 		home.writeFleet(`${job("migrate", 7, ", crash_policy: { on_failure: stop }")}
@@ -91,10 +98,13 @@ web: { command: [touch, ${join(home.folder, "started")}], depends_on: { migrate:
 	});
 
 	test("is not waited for longer than --timeout", LONG, async () => {
-		home.writeFleet("slow: { command: [sleep, '1000'], ready: { log: never } }");
+		home.writeFleet(`slow: { command: [sleep, '1000'], ready: { log: never } }
+job: { command: [sleep, '1000'], on_clean_exit: complete }`);
 		const waited = await home.reeve("up", "--wait", "--timeout", "1s");
 		expect(waited.code).toBe(1);
-		expect(waited.stderr).toMatch(/not ready after 1s: p:slow/);
+		expect(waited.stderr).toMatch(
+			/not ready after 1s: p:slow \(its `ready` .*; p:job \(it is running and has not completed\)/,
+		);
 		expect(await find("p:slow")).toMatchObject({ process: "running", ready: false });
 	});
 });

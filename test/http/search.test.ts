@@ -148,6 +148,11 @@ describe("an index", () => {
 		const [root, indexes] = [temporaryFolder(), temporaryFolder()];
 		const agents: { id: string; logDir: string; transcripts: string[] }[] = [];
 		let needles = 0;
+		let [indexCpuMs, indexBytes] = [0, 0];
+		const cpuMs = () => {
+			const { user, system } = process.cpuUsage();
+			return (user + system) / 1_000;
+		};
 		for (let written = 0; written < megabytes; ) {
 			const [id, logDir] = [`p:a${agents.length}`, join(root, `a${agents.length}`)];
 			mkdirSync(logDir);
@@ -156,12 +161,19 @@ describe("an index", () => {
 				writeOutput(path, Math.min(10, megabytes - written), needles);
 				needles += 1;
 				written += 10;
+				const beforeMs = cpuMs();
 				await indexLog(path, indexes);
+				indexCpuMs += cpuMs() - beforeMs;
+				indexBytes += statSync(indexPath(indexes, nameOf(path))).size;
 			}
 			agents.push({ id, logDir, transcripts: [] });
 		}
-		const find = (text: string) =>
-			searchAgents(agents, { text, limit: 500, context: 2 }, { redact: asIs, indexes });
+		const find = async (text: string) => {
+			const beforeMs = cpuMs();
+			const options = { redact: asIs, indexes };
+			const found = await searchAgents(agents, { text, limit: 500, context: 2 }, options);
+			return { ...found, cpuMs: Math.round(cpuMs() - beforeMs) };
+		};
 		const all = await find("the needle in file");
 		expect(all.matches).toHaveLength(needles);
 		const one = await find(`the needle in file ${needles - 1}.`);
@@ -174,10 +186,11 @@ describe("an index", () => {
 		console.log(
 			[all, one, none]
 				.map(
-					({ took_ms: ms, bytes, read_bytes: read, matches }) =>
-						`${megabytesOf(bytes)}: ${ms} ms, ${megabytesOf(read)} read, ${matches.length} matches`,
+					({ took_ms: ms, cpuMs: used, bytes, read_bytes: read, matches }) =>
+						`${megabytesOf(bytes)}: ${ms} ms, ${used} ms of CPU, ${megabytesOf(read)} read, ${matches.length} matches`,
 				)
 				.join("\n"),
+			`\nindex: ${Math.round(indexCpuMs)} ms of CPU, ${(indexBytes / 1e6).toFixed(1)} MB`,
 		);
 	}, 1_800_000);
 

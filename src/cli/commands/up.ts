@@ -59,6 +59,7 @@ export async function runUp(
 		await warnOfProblems(home, client, output);
 	}
 
+	const sinceMs = performance.now();
 	const work = async () => {
 		const replies: StartedJson[] = [];
 		for (const scope of wanted) {
@@ -81,7 +82,8 @@ export async function runUp(
 	const failed = agents.some(({ outcome }) => isFailedStart(outcome));
 	if (options.wait === true && !failed) {
 		const finishing = new Set(fleet.agents.filter(isOneShot).map(({ id }) => id));
-		const waited = { ids: lasting.filter((id) => hasProcess(fleet, id)), finishing, timeoutMs };
+		const waitedFor = lasting.filter((id) => hasProcess(fleet, id));
+		const waited = { ids: waitedFor, finishing, sinceMs, timeoutMs };
 		return waitUntilUp(waited, client, output, options.json === true);
 	}
 	return failed ? CLI_EXIT.failed : CLI_EXIT.done;

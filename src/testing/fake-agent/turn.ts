@@ -1,5 +1,6 @@
 /** Plays one turn of a fake agent, and records it in its transcript and hooks. */
 
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Conversation } from "./conversation.js";
 import { exitBySignal } from "./leave.js";
@@ -104,6 +105,8 @@ function note(end: TurnEnd, { usage }: FakeTurn, { conversation, report }: TurnW
 	conversation.append({
 		type: "assistant",
 		message: {
+			// As in Claude's transcripts: usage is counted once for each message.
+			id: `msg_${randomUUID()}`,
 			role: "assistant",
 			content: [{ type: "text", text: end.text }],
 			usage: { input_tokens: usage?.input ?? 0, output_tokens: usage?.output ?? 0 },
