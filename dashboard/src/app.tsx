@@ -166,11 +166,12 @@ function Bar() {
 function Today() {
 	const used = list.value.flatMap(({ usage }) => (usage === null ? [] : [usage]));
 	if (used.length === 0) return null;
-	const usd = used.reduce((sum, { usd_today: each }) => sum + (each ?? 0), 0);
+	const costs = used.flatMap(({ usd_today: usd }) => (usd === null ? [] : [usd]));
+	const usd = costs.reduce((sum, each) => sum + each, 0);
 	const tokens = used.reduce((sum, { tokens_today: each }) => sum + each, 0);
 	return (
 		<a class="today wide-only" href={linkTo("usage")}>
-			Today <b>{renderUsd(usd)}</b> <span>{renderCount(tokens)} tokens</span>
+			Today {costs.length > 0 && <b>{renderUsd(usd)}</b>} <span>{renderCount(tokens)} tokens</span>
 		</a>
 	);
 }

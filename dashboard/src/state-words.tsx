@@ -1,6 +1,6 @@
 /** The state of an agent as text: the same everywhere. */
 
-import { STATUS_STYLES } from "../../src/core/agent-status.js";
+import { repeatsState, STATUS_STYLES, shortReason } from "../../src/core/agent-status.js";
 import type { Agent } from "./fleet.js";
 import { countOf, sentence, visibleLine } from "./format.js";
 import { letterCounts, letterReasons } from "./inbox.js";
@@ -78,14 +78,8 @@ export function whyOf(agent: Agent): string {
 		if (reasons.length > 0) return visibleLine(reasons.join(". "));
 	}
 	if (state === "working" && agent.kind !== "session") return "";
-	return sentence(visibleLine(shorten(why)));
-}
-
-/** A reason without the times and commands that the page shows as a countdown and as buttons. */
-export function shorten(why: string): string {
-	return why
-		.replace(/^restarting at [^;]*; /, "")
-		.replace(/; (continues at|calls are refused until|fix the cause, then run) .*$/, "");
+	if (repeatsState(state, why)) return "";
+	return sentence(visibleLine(shortReason(why)));
 }
 
 /** `claude`, `call`, `worker · 3 processes`. */

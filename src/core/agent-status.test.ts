@@ -6,9 +6,11 @@ import {
 	type AgentStatusState,
 	ATTENTION_ORDER,
 	decideStatus,
+	repeatsState,
 	STATUS_ROWS,
 	STATUS_STYLES,
 	type StatusFacts,
+	shortReason,
 } from "./agent-status.js";
 import { EXIT_CAUSES } from "./exit.js";
 import { QUESTION_KINDS } from "./question.js";
@@ -298,4 +300,16 @@ test("the order of attention has every state once, and what needs a person first
 	expect([...ATTENTION_ORDER].sort()).toEqual([...AGENT_STATUS_STATES].sort());
 	const needs = ATTENTION_ORDER.map((state) => STATUS_ROWS[state].needsYou === true);
 	expect(needs.lastIndexOf(true)).toBeLessThan(needs.indexOf(false));
+});
+
+test("a short reason leaves out what a view shows in other ways", () => {
+	const cases = [
+		["restarting at 2031-04-05T14:29:12.000Z; exit code 1", "exit code 1"],
+		["the last 3 calls failed; calls are refused until 2031-04-05", "the last 3 calls failed"],
+		["waits until it lifts (2031-04-05T14:29:12.000Z)", "waits until it lifts"],
+		["exit code 3 (a config file is missing)", "exit code 3 (a config file is missing)"],
+	] as const;
+	for (const [why, short] of cases) expect(shortReason(why)).toBe(short);
+	expect(repeatsState("running", "running")).toBe(true);
+	expect(repeatsState("running", "runs a build")).toBe(false);
 });

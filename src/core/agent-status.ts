@@ -248,6 +248,19 @@ export const STATUS_ROWS: Readonly<Record<AgentStatusState, Row>> = {
 	unknown: { when: () => true, since: startedAt },
 };
 
+/** A reason without the times and commands that a view shows as a countdown and as keys or buttons. */
+export function shortReason(why: string): string {
+	return why
+		.replace(/^restarting at [^;]*; /, "")
+		.replace(/; (continues at|calls are refused until|fix the cause, then run) .*$/, "")
+		.replace(/ \(\d{4}-\d\d-\d\dT[\d:.]+Z\)$/, "");
+}
+
+/** Whether a reason only repeats the word of its state. */
+export function repeatsState(state: AgentStatusState, why: string): boolean {
+	return why.toLowerCase() === STATUS_STYLES[state].word.toLowerCase();
+}
+
 export function decideStatus(facts: StatusFacts): AgentStatus {
 	const state = AGENT_STATUS_STATES.find((each) => STATUS_ROWS[each].when(facts)) ?? "unknown";
 	const row = STATUS_ROWS[state];

@@ -18,6 +18,20 @@ import { type Browser, PHONE, startBrowser, type View, WIDE } from "./browser.js
 /** Text that would have an effect if the page did not escape it. */
 const EVIL = `<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>\u202e`;
 
+/** Asks before it works. */
+const ASKS = {
+	turns: [
+		{
+			asks: {
+				title: "Do you want to proceed?",
+				choices: ["Yes", "Yes, and don't ask again", "No"],
+				accepts: ["Yes", "Yes, and don't ask again"],
+			},
+			reply: "The migration is done. It took a second.",
+		},
+	],
+};
+
 /** A fleet whose programs behave like their names. */
 function writeFleet(home: FleetHome): void {
 	const [fixed, repaired] = ["fixed", "repaired"].map((name) => join(home.folder, name));
@@ -30,6 +44,7 @@ function writeFleet(home: FleetHome): void {
 			`parrot: { command: ${sh(`printf '\\033]0;${EVIL}\\007\\033]8;;javascript:alert(1)\\007link\\033]8;;\\007\\n'; while read line; do echo "parrot says: $line"; done`)} }`,
 			`ender: { command: ${sh("sleep 1; exit 0")}, on_clean_exit: prompt }`,
 			`asker: { command: [sleep, "1000"] }`,
+			`coder: { adapter: claude, command: ${JSON.stringify([process.execPath, resolve("dist/testing/fake-agent/fake-agent-main.js"), "--script", JSON.stringify(ASKS)])} }`,
 			`tool: { kind: call, command: [${JSON.stringify(resolve("test/fixtures/call-agents/answers.sh"))}], retry: { max_attempts: 1 } }`,
 			`broken: { kind: call, command: ${sh(`[ -e ${repaired} ] && exec ${resolve("test/fixtures/call-agents/answers.sh")}; echo '${EVIL}' >&2; exit 1`)}, retry: { max_attempts: 1 }, circuit_breaker: { failure_threshold: 50 } }`,
 		].join("\n"),
@@ -190,6 +205,31 @@ describeWithChromium("the page of a real daemon", () => {
 		await page.getByText("Not connected since").waitFor({ state: "detached", timeout: 60_000 });
 		await page.getByText("Live", { exact: false }).first().waitFor();
 	}
+
+	test("answers a permission prompt by its label, and shows the finished turn", {
+		timeout: 180_000,
+	}, async () => {
+		await client().call("POST /api/v1/agents/:id/send", {
+			place: "p:coder",
+			body: { text: "migrate" },
+		});
+		const { page } = await browser.open(await login());
+		const asks = page.getByRole("article", { name: "p:coder asks permission" });
+		await asks.getByText("Stays allowed from now on").waitFor({ timeout: 90_000 });
+		await asks.getByRole("button", { name: "2 Yes, and don't ask again" }).click();
+		await page.getByRole("heading", { name: "1 finished, not seen yet" }).waitFor({
+			timeout: 90_000,
+		});
+		await page.getByText("The migration is done.").first().waitFor();
+		const { events } = await client().call("GET /api/v1/events/list", {
+			query: { type: "agent.question_answered" },
+		});
+		expect(events.map(({ data }) => data)).toMatchObject([
+			{ answer: "Yes, and don't ask again", by: "session", confirmed: true },
+		]);
+		await page.getByRole("button", { name: "Mark as seen" }).click();
+		await page.getByText("not seen yet").waitFor({ state: "detached", timeout: 30_000 });
+	});
 
 	test("names the browser that has the keyboard, and asks before it takes over", {
 		timeout: 180_000,

@@ -23,12 +23,13 @@ import {
 	visible,
 } from "../../dashboard/src/format.js";
 import { edgePath, layOut } from "../../dashboard/src/plan-layout.js";
-import { crashWords, limitWords } from "../../dashboard/src/policy-words.js";
+import { crashWords, limitWords, reactionOf } from "../../dashboard/src/policy-words.js";
 import { createParser, type SseMessage } from "../../dashboard/src/sse-parser.js";
 import { groupAgents, wanted } from "../../dashboard/src/table-order.js";
 import { AGENT_STATUS_STATES, STATUS_STYLES } from "../../src/core/agent-status.js";
 import { DEFAULT_CRASH_POLICY } from "../../src/core/crash-state.js";
 import { toSnakeKeys } from "../../src/core/key-case.js";
+import type { RunJson } from "../../src/http/contract/history.js";
 import { FLEET, fixtureAgent, largeFleet, PERMISSION } from "./fixture-fleet.js";
 
 describe("the description of the crash policy", () => {
@@ -39,6 +40,24 @@ describe("the description of the crash policy", () => {
 		expect(limitWords(settings, 1)).toBe(
 			"1 crash in a row counted; 3 in 1 min of running slow it down, 5 in a row halt it.",
 		);
+	});
+
+	test("names the reaction to an exit, and repeats no reason", () => {
+		const reason = "exit code 0 after 2.3s";
+		const said = (action: string, delay_ms: number | null = null, why = reason) =>
+			reactionOf({
+				exit: { reason } as RunJson["exit"],
+				decision: { action, delay_ms, reason: why },
+			});
+		expect(said("ask_operator")).toBe("Asked you");
+		expect(said("complete")).toBe("Nothing: its work is done");
+		expect(said("none")).toBe("Nothing: it does not count as a failure");
+		expect(said("restart", 2_000, "same conversation")).toBe(
+			"Restarted after 2 s. Same conversation",
+		);
+		expect(said("restart", 0)).toBe("Restarted immediately");
+		expect(said("park", 7_688_000)).toBe("Waited for the limit, at most 2 h 8 min");
+		expect(reactionOf({ exit: null, decision: null })).toBe("");
 	});
 
 	test("promises no restart and no halt that the settings rule out", () => {

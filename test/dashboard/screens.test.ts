@@ -350,7 +350,7 @@ describeWithChromium("the page in a browser", () => {
 					.then((registration) => registration.getNotifications())
 					.then((all) => all.map(({ title, body, data }) => [title, body, data]))`);
 			await expect
-				.poll(shown)
+				.poll(shown, { timeout: 20_000 })
 				.toEqual([
 					["shop:coder asks permission", "<b>npm run db:migrate</b>", "#/agents/shop:coder"],
 				]);

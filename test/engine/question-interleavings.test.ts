@@ -9,7 +9,7 @@
  */
 
 import { expect, test } from "vitest";
-import { PLAIN_PROFILE } from "../../src/core/adapter.js";
+import { type AdapterProfile, PLAIN_PROFILE } from "../../src/core/adapter.js";
 import { KEY_BYTES } from "../../src/core/screen.js";
 import { createRandom, type SeededRandom } from "../../src/testing/random.js";
 import { createDaemonWorld, type DaemonWorld, fleetOf } from "./daemon-world.js";
@@ -20,6 +20,13 @@ const SEED = Number(process.env["REEVE_QUESTION_SEED"] ?? Date.now() % 1_000_000
 const STEP_MS = 100;
 const ROUND_MS = 24_000;
 const BY = { by: "owner", who: "uid 1", correlationId: "c" } as const;
+
+const ASKING_PROFILE: AdapterProfile = {
+	...PLAIN_PROFILE,
+	screen: {
+		...{ ready: ["^❯$"], busy: [], waitingInput: ["^❯ \\d"], rateLimited: [], dialogs: [] },
+	},
+};
 
 interface Shown {
 	readonly n: number;
@@ -242,17 +249,41 @@ function wrongKeys({ program, given }: Round): readonly string[] {
 	return wrong;
 }
 
+/** One that shows a question, and whose CLI reported it with this text. */
+async function startAsking(text: string): Promise<AskingProgram> {
+	const sessions = createScriptedSessions();
+	sessions.profile = ASKING_PROFILE;
+	const world = await createDaemonWorld(() => 0.5, undefined, sessions);
+	const started = world.engine.up(fleetOf("a: { command: [x] }"), "p:a");
+	await world.pass(250);
+	await started;
+	const program = new AskingProgram(world, 0);
+	program.draw();
+	await world.pass(2_000);
+	program.ask({ n: 1, title: "Run npm test?", labels: ["Yes", "No"], selected: 0 });
+	sessions.reported.push({
+		...{ source: "hook", name: "PermissionRequest", activity: "waiting_input" },
+		...{ atMs: world.clock.now().wallMs, question: { kind: "permission", text } },
+	});
+	await world.pass(3_000);
+	return program;
+}
+
+test.each([
+	["Bash: npm test", "Bash: npm test"],
+	["", "Run npm test?"],
+])("a question that is reported as %j is shown as %j", async (reported, shown) => {
+	const { world } = await startAsking(reported);
+	expect(world.engine.get("p:a").question).toMatchObject({ source: "hook", text: shown });
+	world.engine.close();
+});
+
 test(`${ROUNDS} random interleavings press no wrong key (seed ${SEED})`, async () => {
 	const tally: Record<string, number> = {};
 	for (let n = 0; n < ROUNDS; n++) {
 		const random = createRandom(SEED + n);
 		const sessions = createScriptedSessions();
-		sessions.profile = {
-			...PLAIN_PROFILE,
-			screen: {
-				...{ ready: ["^❯$"], busy: [], waitingInput: ["^❯ \\d"], rateLimited: [], dialogs: [] },
-			},
-		};
+		sessions.profile = ASKING_PROFILE;
 		const world = await createDaemonWorld(() => random.next(), undefined, sessions);
 		const started = world.engine.up(fleetOf("a: { command: [x] }"), "p:a");
 		await world.pass(250);

@@ -3,6 +3,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
+import { shortReason } from "../../../src/core/agent-status.js";
 import { mayAct, whyNot } from "../access.js";
 import { act } from "../act.js";
 import { answer, askResumeAll, closeCircuit, resume } from "../actions.js";
@@ -14,7 +15,7 @@ import { countOf, sentence } from "../format.js";
 import { goThrough } from "../going.js";
 import { letterReasons, letters } from "../inbox.js";
 import { agentLink, linkTo } from "../route.js";
-import { cliOf, shorten } from "../state-words.js";
+import { cliOf } from "../state-words.js";
 import { Button } from "./button.js";
 import { focusCard } from "./card-focus.js";
 import { ask } from "./dialog.js";
@@ -108,7 +109,7 @@ function OneAgent({ card, agent }: { card: Card; agent: Agent }) {
 			return (
 				<>
 					<p class="soft">
-						<Words>{sentence(shorten(agent.status.why).replace(/\.$/, ""))}</Words>.{" "}
+						<Words>{sentence(shortReason(agent.status.why).replace(/\.$/, ""))}</Words>.{" "}
 						{agent.status.until !== null && (
 							<>
 								It goes on <Until at={agent.status.until} />.
@@ -178,7 +179,7 @@ export function QuestionBody({ agent }: { agent: Agent }) {
 				<Code>{detail ?? text}</Code>
 			) : (
 				<p class={kind === "text" ? "said" : "soft"}>
-					<Words>{text}</Words>
+					<Words>{kind === "text" ? text : sentence(text)}</Words>
 				</p>
 			)}
 			{kind === "choice" && detail !== null && <Code>{detail}</Code>}
@@ -282,7 +283,7 @@ const REMEDIES = {
 
 function HaltedBody({ agent, kind }: { agent: Agent; kind: keyof typeof REMEDIES }) {
 	const error = useLastOutput(agent);
-	const why = shorten(agent.status.why);
+	const why = shortReason(agent.status.why);
 	return (
 		<>
 			<p class="soft">
@@ -329,7 +330,7 @@ function CircuitBody({ agent }: { agent: Agent }) {
 	return (
 		<>
 			<p class="soft">
-				<Words>{sentence(shorten(status.why))}</Words>. Calls fail immediately.{" "}
+				<Words>{sentence(shortReason(status.why))}</Words>. Calls fail immediately.{" "}
 				{until !== null && (
 					<>
 						Next try <Until at={until} />.

@@ -404,6 +404,7 @@ export function SettingsPanel({ agent, all: startAll = false }: { agent: Agent; 
 					</button>
 				)}
 			</header>
+			{value.value === null && problem.value === null && <p class="soft">Reading…</p>}
 			{(problem.value ?? value.value?.problem) && (
 				<p class="soft">
 					<Words>{problem.value ?? value.value?.problem ?? ""}</Words>

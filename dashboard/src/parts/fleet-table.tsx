@@ -44,17 +44,27 @@ const shown = computed(() => {
 });
 const groups = computed(() => groupAgents(shown.value, order.value, resources.value));
 
-type ChipName = "need you" | "finished" | "working" | "ready" | "waiting" | "resting";
+type ChipName =
+	| "need you"
+	| "degraded"
+	| "finished"
+	| "working"
+	| "ready"
+	| "waiting"
+	| "resting"
+	| "not known";
 
 const CHIPS: Readonly<
 	Record<ChipName, { mark: AgentStatusState; states: ReadonlySet<AgentStatusState> }>
 > = {
 	"need you": { mark: "asks_you", states: new Set() },
+	degraded: { mark: "degraded", states: new Set(["degraded"]) },
 	finished: { mark: "finished", states: new Set(["finished"]) },
 	working: { mark: "working", states: new Set(["working", "starting", "stopping"]) },
 	ready: { mark: "ready", states: new Set(["ready", "running"]) },
 	waiting: { mark: "limited", states: new Set(["limited", "restarting", "waits_for_dependency"]) },
 	resting: { mark: "stopped", states: new Set(["stopped", "hibernated", "completed"]) },
+	"not known": { mark: "unknown", states: new Set(["unknown"]) },
 };
 
 export function FleetTable() {

@@ -78,7 +78,9 @@ function Mode({ agent, state, runs }: { agent: Agent; state: TerminalState; runs
 						? ` ${closed.value}`
 						: other !== null
 							? `. ${holderWords(other)}. Watching.`
-							: ". Watching; your window does not resize it."}
+							: size.value === ""
+								? "Connecting…"
+								: ". Watching; your window does not resize it."}
 				</span>
 			)}
 			<span class="push" />
@@ -130,7 +132,7 @@ function LastScreen({ detail }: { detail: AgentDetailJson | null }) {
 	return (
 		<div class="screen">
 			{lines.length === 0 ? (
-				<p>Nothing was printed.</p>
+				<p>{detail === null ? "Reading…" : "Nothing was printed."}</p>
 			) : (
 				lines.map((line, index) => (
 					<div class="row" dir="ltr" key={`${index} ${line}`}>

@@ -8,6 +8,7 @@ import { crashCluster } from "../day.js";
 import type { Agent } from "../fleet.js";
 import { countOf, renderClock, renderTook, renderWhen, sentence, visibleLine } from "../format.js";
 import { histories } from "../history.js";
+import { reactionOf } from "../policy-words.js";
 import { tickOf } from "../ticks.js";
 import { useRead } from "../use-read.js";
 import { Button } from "./button.js";
@@ -83,8 +84,16 @@ export function RunsPanel({ agent }: { agent: Agent }) {
 			</header>
 			<Zoom runs={runs} />
 			{problem.value !== null && <p class="soft">{problem}</p>}
-			{read !== null && shown.length === 0 ? (
-				<p class="soft">{runs.length === 0 ? "No runs yet." : "No crash in these runs."}</p>
+			{shown.length === 0 ? (
+				problem.value === null && (
+					<p class="soft">
+						{read === null
+							? "Reading…"
+							: runs.length === 0
+								? "No runs yet."
+								: "No crash in these runs."}
+					</p>
+				)
 			) : (
 				<RunTable runs={shown} />
 			)}
@@ -124,7 +133,7 @@ function RunTable({ runs }: { runs: readonly RunJson[] }) {
 							</span>
 						</td>
 						<td class="soft">
-							<Words>{whatReeveDid(run)}</Words>
+							<Words>{reactionOf(run)}</Words>
 						</td>
 					</tr>
 				))}
@@ -165,7 +174,7 @@ function RunList({ runs }: { runs: readonly RunJson[] }) {
 								<Words>{whyEnded(run)}</Words>
 							</p>
 							<p class="faint">
-								<Words>{whatReeveDid(run)}</Words>
+								<Words>{reactionOf(run)}</Words>
 							</p>
 						</div>
 					</div>
@@ -192,31 +201,6 @@ function lasted({ uptime_ms: uptime, started_at: started, exit }: RunJson): stri
 function whyEnded({ exit, ended_at: ended }: RunJson): string {
 	if (exit === null) return ended === null ? "Running" : "Not known";
 	return sentence(visibleLine(exit.reason));
-}
-
-/** By the action of the policy. */
-const DID: Readonly<Record<string, string>> = {
-	restart: "Restarted",
-	park: "Waited for the limit",
-	halt: "Halted: no more restarts",
-	stop: "Left stopped",
-	complete: "Nothing: its work is done",
-	ask_operator: "Asked you",
-	none: "Nothing",
-};
-
-function whatReeveDid({ decision }: RunJson): string {
-	if (decision === null) return "";
-	const { action, delay_ms: delay, reason } = decision;
-	const done = DID[action] ?? sentence(action.replaceAll("_", " "));
-	const after = delay === null ? "" : afterWords(action, delay);
-	return reason === "" ? `${done}${after}` : `${done}${after}. ${sentence(visibleLine(reason))}`;
-}
-
-function afterWords(action: string, delay: number): string {
-	// It may have been resumed earlier.
-	if (action === "park") return `, at most ${renderTook(delay)}`;
-	return delay < 1_000 ? " immediately" : ` after ${renderTook(delay)}`;
 }
 
 interface Span {

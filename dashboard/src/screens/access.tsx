@@ -153,7 +153,7 @@ function TokenRow({ token, again }: { token: TokenJson; again: () => void }) {
 			<td class="soft" data-label="ends">
 				{token.expires_at === null ? "never" : <When at={token.expires_at} seconds={false} />}
 			</td>
-			<td class="num">
+			<td class="actions">
 				<Button look="danger" do={() => askRevoke(token, name, isThis, again)}>
 					Revoke…
 				</Button>

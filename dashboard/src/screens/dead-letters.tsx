@@ -1,6 +1,7 @@
 /** Dead letters with bulk replay and discard, and the circuits of all agents. */
 
 import { useSignal } from "@preact/signals";
+import { Fragment } from "preact";
 import type { TaskJson } from "../../../src/http/contract/tasks.js";
 import { closeCircuit } from "../actions.js";
 import { list } from "../fleet.js";
@@ -147,17 +148,26 @@ function LetterRow({
 	);
 }
 
-export function Circuits() {
+/** `alone`: as a screen of its own, with the first heading. */
+export function Circuits({ alone = false }: { alone?: boolean }) {
 	const callable = list.value.filter(({ kind }) => kind !== "session");
-	if (callable.length === 0) return null;
+	if (callable.length === 0) {
+		return alone ? (
+			<>
+				<h1>Circuits</h1>
+				<p class="soft">No agent takes calls.</p>
+			</>
+		) : null;
+	}
 	const rank = (circuit: string) => (circuit === "open" ? 0 : circuit === "half_open" ? 1 : 2);
 	const sorted = [...callable].sort(
 		(a, b) => rank(a.circuit) - rank(b.circuit) || b.consecutive_failures - a.consecutive_failures,
 	);
+	const Frame = alone ? Fragment : "section";
 	return (
-		<section>
+		<Frame>
 			<div class="title-line">
-				<h2 class="big">Circuits</h2>
+				{alone ? <h1>Circuits</h1> : <h2 class="big">Circuits</h2>}
 				<span class="soft">
 					After several failures in a row, calls fail immediately until a test call succeeds.
 				</span>
@@ -222,7 +232,7 @@ export function Circuits() {
 										</>
 									)}
 								</td>
-								<td class="num">
+								<td class="actions">
 									{circuit !== "closed" && (
 										<Button do={() => closeCircuit(id)} failed="Not closed">
 											Close circuit
@@ -234,6 +244,6 @@ export function Circuits() {
 					)}
 				</tbody>
 			</table>
-		</section>
+		</Frame>
 	);
 }

@@ -3,7 +3,6 @@
 import type { PlanDetailJson } from "../../../src/http/contract/plans.js";
 import type { TaskJson } from "../../../src/http/contract/tasks.js";
 import { call } from "../api.js";
-import { now } from "../clock.js";
 import { renderTook, sentence } from "../format.js";
 import { AttemptBar, spanOf } from "../parts/attempt-bar.js";
 import { Button } from "../parts/button.js";
@@ -16,6 +15,7 @@ import { edgePath, layOut, NODE } from "../plan-layout.js";
 import { go, linkTo, place } from "../route.js";
 import { useRead } from "../use-read.js";
 import { TaskTabs } from "./tasks.js";
+import { tookOf } from "./tasks-parts.js";
 
 export function PlanScreen() {
 	const [id = "", picked] = place.value.rest;
@@ -170,14 +170,6 @@ function Graph({ plan, chosen, pick }: Shared) {
 			</svg>
 		</section>
 	);
-}
-
-/** How long it has run, without the time that it waited for others. */
-function tookOf({ attempts, status, ended_at: ended, created_at: created }: TaskJson): string {
-	const first = attempts[0]?.started_at;
-	if (status === "queued" || status === "cancelled") return "";
-	const from = Date.parse(first ?? created);
-	return renderTook((ended === null ? now.value : Date.parse(ended)) - from);
 }
 
 /** Without seconds after the first minute, which a node has no room for. */

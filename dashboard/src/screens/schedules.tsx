@@ -102,7 +102,7 @@ function Row({ schedule, picked }: { schedule: Schedule; picked: boolean }) {
 				)}
 			</td>
 			<td>{last === null ? <span class="faint">No slot yet</span> : <Slot slot={last} />}</td>
-			<td class="num">
+			<td class="actions">
 				<Actions schedule={schedule} />
 			</td>
 		</tr>

@@ -1,7 +1,9 @@
 /** Parts that several screens share. */
 
+import type { TaskJson } from "../../../src/http/contract/tasks.js";
+import { now } from "../clock.js";
 import { list } from "../fleet.js";
-import { visibleLine } from "../format.js";
+import { renderTook, visibleLine } from "../format.js";
 import { remotes } from "../hosts.js";
 import { go } from "../route.js";
 
@@ -65,4 +67,17 @@ export function ScopeSelect({ value }: { value: { value: string } }) {
 			))}
 		</select>
 	);
+}
+
+/** How long it has run, without the time that it waited for others. */
+export function tookOf({
+	attempts,
+	status,
+	ended_at: ended,
+	created_at: created,
+}: TaskJson): string {
+	const first = attempts[0]?.started_at;
+	if (status === "queued" || status === "cancelled") return "";
+	const from = Date.parse(first ?? created);
+	return renderTook((ended === null ? now.value : Date.parse(ended)) - from);
 }

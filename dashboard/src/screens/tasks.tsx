@@ -21,7 +21,7 @@ import { schedules } from "../schedules.js";
 import { useRead } from "../use-read.js";
 import { Circuits, DeadLetters } from "./dead-letters.js";
 import { ScheduleSide, Schedules } from "./schedules.js";
-import { AgentSelect, picking } from "./tasks-parts.js";
+import { AgentSelect, picking, tookOf } from "./tasks-parts.js";
 
 const STATUSES = [
 	"queued",
@@ -47,7 +47,7 @@ export function Tasks() {
 				</WithSide>
 			) : tab === "circuits" ? (
 				<main id="main" class="sheet">
-					<Circuits />
+					<Circuits alone />
 				</main>
 			) : tab === "schedules" ? (
 				<WithSide id={id} side={ScheduleSide}>
@@ -226,7 +226,7 @@ function TaskTable({ tasks, picked }: { tasks: readonly TaskJson[]; picked: stri
 							<td>
 								<AttemptBar task={task} {...spanOf([task])} width={96} />
 							</td>
-							<td class="num">{took(task)}</td>
+							<td class="num">{tookOf(task)}</td>
 							<td class="soft full">
 								<Words>{task.status === "succeeded" ? "" : reasonOf(task)}</Words>
 							</td>
@@ -236,10 +236,6 @@ function TaskTable({ tasks, picked }: { tasks: readonly TaskJson[]; picked: stri
 			</tbody>
 		</table>
 	);
-}
-
-function took({ created_at: from, ended_at: to }: TaskJson): string {
-	return renderTook((to === null ? now.value : Date.parse(to)) - Date.parse(from));
 }
 
 function Plans() {

@@ -118,7 +118,7 @@ function useOf(budget: BudgetJson): Use {
 			? []
 			: [{ share: shareOf(paid ?? 0, usd), text: `${renderUsd(paid ?? 0)} of ${renderUsd(usd)}` }]),
 	];
-	return uses.reduce((a, b) => (b.share > a.share ? b : a), { share: 0, text: "no limit" });
+	return [...uses].sort((a, b) => b.share - a.share)[0] ?? { share: 0, text: "no limit" };
 }
 
 function Budgets({ budgets }: { budgets: readonly BudgetJson[] }) {
@@ -186,7 +186,12 @@ function Accounts({
 	rows: readonly UsageRowJson[];
 }) {
 	const totals = new Map(totalsBy(rows, ({ account }) => account).map((each) => [each.key, each]));
-	const sorted = [...accounts].sort((a, b) => Number(b.limited) - Number(a.limited));
+	// Each agent without an account is one of its own, also programs that never report a usage.
+	const isTelling = ({ account, agents, limited }: AccountJson) =>
+		limited || totals.has(account) || agents.length !== 1 || agents[0] !== account;
+	const sorted = accounts
+		.filter(isTelling)
+		.sort((a, b) => Number(b.limited) - Number(a.limited) || (a.account < b.account ? -1 : 1));
 	if (sorted.length === 0) return null;
 	return (
 		<section>

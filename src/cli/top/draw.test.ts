@@ -21,7 +21,7 @@ test("a host that does not answer is a row with its age and its reason", () => {
 	];
 	const lines = draw({ ...EMPTY, silent });
 	const row = lines.find((line) => line.includes("box/*")) ?? "";
-	expect(row).toMatch(/^○ box\/\* +no answer · 5 min its daemon does not respond/);
+	expect(row).toMatch(/^○ box\/\* +no answer · 5 min +its daemon does not respond/);
 	expect(row).not.toContain("\u001b");
 	expect(lines[0]).toContain("box unreachable");
 	expect(lines).toHaveLength(24);
@@ -82,7 +82,7 @@ test("an age leaves a narrow column before its state is cut", () => {
 	]);
 	const stateOf = (name: string) => {
 		const line = lines.find((each) => each.includes(`p:${name}`)) ?? "";
-		return line.slice(2 + 6 + 1, 2 + 6 + 1 + 17).trim();
+		return line.slice(2 + 6 + 1, 2 + 6 + 1 + 18).trim();
 	};
 	expect(stateOf("dead")).toBe("dead letters");
 	expect(stateOf("down")).toBe("hibernated");
@@ -116,4 +116,52 @@ test("a question is shown with all of its choices, also those that need more lin
 		expect(lines.some((line) => line.startsWith(`   ${number} Yes`))).toBe(true);
 	expect(lines.join("\n")).not.toContain("more lines");
 	expect(lines.filter((line) => / p:b/.test(line)).length, "the table stays").toBeGreaterThan(3);
+});
+
+test("a reason neither repeats the state nor the time that the state shows", () => {
+	const why = "restarting at 2031-04-05T14:29:12.000Z; exit code 1 after 529ms";
+	const lines = drawn([
+		agentWith("p:slow", { state: "restarting", until: ago(-72_000), why }),
+		agentWith("p:runs", { state: "running", why: "running" }),
+	]);
+	const rowOf = (name: string) => lines.find((line) => line.includes(` p:${name}`)) ?? "";
+	expect(rowOf("slow")).toMatch(/restart \d\d:\d\d +exit code 1 after 529ms/);
+	expect(rowOf("runs").match(/running/g)).toHaveLength(1);
+});
+
+test("an exit is explained once, and a question without a text is shown with its title", () => {
+	const reason = "exit code 1 after 422ms: halted";
+	const exit = { last_exit: { at: ago(60_000), uptime_ms: 422, reason }, reason };
+	const halted = { state: "halted", needs_you: true, why: reason } as const;
+	const pane = drawn([agentWith("p:a", halted, exit)])
+		.slice(16)
+		.join("\n");
+	expect(pane.match(/exit code 1/g)).toHaveLength(1);
+	expect(pane).toContain("Last exit 1 min ago, after 0.4 s.");
+	expect(pane).toContain("Next: fix the cause, then resume it (u)");
+	const question = { id: "q", kind: "permission", title: "Proceed?", text: "", detail: null };
+	const asks = agentWith(
+		"p:b",
+		{ state: "asks_permission", needs_you: true },
+		{
+			question: { ...question, choices: [{ number: 1, label: "Yes", lasting: false }] },
+		},
+	);
+	expect(drawn([asks]).slice(16).join("\n")).toMatch(/ {3}Proceed\?\n {3}1 Yes/);
+});
+
+test("a narrow terminal gives the room of the numbers to name and reason", () => {
+	const agents = Array.from({ length: 500 }, (_, n) =>
+		agentWith(`project:agent-${n}`, { state: "ready", why: "Waits for a message." }),
+	);
+	for (const columns of [40, 45, 63, 64, 80, 99, 100, 110, 200]) {
+		const lines = drawn(agents, {}, { columns });
+		expect(lines).toHaveLength(24);
+		expect(lines[1]).toMatch(/^ {2}AGENT 1\/500/);
+		expect(lines[1]?.includes("TODAY"), `${columns} columns`).toBe(columns >= 64);
+		for (const line of lines) expect(textWidth(line)).toBeLessThanOrEqual(columns);
+	}
+	expect(drawn(agents, {}, { columns: 60 })[2]).toMatch(/project:agent-0 ready +Waits for a mes/);
+	const last = drawn(agents, { selected: "project:agent-99" });
+	expect(last.join("\n")).toContain("── project:agent-99 ready");
 });

@@ -1,6 +1,11 @@
 /** The picture of `reeve top`: head, table, pane about the selected agent, and the keys that apply now. Pure. */
 
-import { type AgentStatusState, STATUS_STYLES } from "../../core/agent-status.js";
+import {
+	type AgentStatusState,
+	repeatsState,
+	STATUS_STYLES,
+	shortReason,
+} from "../../core/agent-status.js";
 import { plainLine } from "../../core/safe-text.js";
 import type { AgentJson } from "../../http/contract/agents.js";
 import { cutText, type Line, padText, type Segment, textWidth, wrapText } from "./frame.js";
@@ -114,18 +119,27 @@ interface Widths {
 	readonly why: number;
 	readonly cli: number;
 	readonly cpu: number;
+	/** Whether restarts, memory and cost are shown. */
+	readonly hasNumbers: boolean;
 }
 
-const STATE_WIDTH = 17;
+const STATE_WIDTH = 18;
+const STATE_WIDTH_WIDE = 22;
 /** Restarts, memory and cost, each with its gap. */
 const NUMBERS_WIDTH = 4 + 6 + 7;
+/** Below this, the reason needs their room. */
+const NUMBERS_FROM = 64;
 
 function widthsOf(agents: readonly AgentJson[], columns: number): Widths {
 	const longest = agents.reduce((width, { id }) => Math.max(width, textWidth(id)), 5);
-	const id = Math.min(longest, Math.max(13, Math.floor(columns / 4)));
+	const hasNumbers = columns >= NUMBERS_FROM;
+	const share = hasNumbers ? 4 : 3;
+	const id = Math.min(longest, Math.max(13, Math.floor(columns / share)));
 	const [cli, cpu] = [columns >= 110 ? 10 : 0, columns >= 100 ? 6 : 0];
-	const why = columns - 2 - id - 1 - STATE_WIDTH - 1 - cli - cpu - NUMBERS_WIDTH;
-	return { id, state: STATE_WIDTH, why: Math.max(0, why), cli, cpu };
+	const state = columns >= 100 ? STATE_WIDTH_WIDE : STATE_WIDTH;
+	const numbers = hasNumbers ? NUMBERS_WIDTH : 0;
+	const why = columns - 2 - id - 1 - state - 1 - cli - cpu - numbers;
+	return { id, state, why: Math.max(0, why), cli, cpu, hasNumbers };
 }
 
 function* drawTable(state: TopState, view: View): Generator<Line> {
@@ -176,15 +190,16 @@ function firstRow(at: number, count: number, rows: number): number {
 	return Math.min(Math.floor(at / rows) * rows, count - rows);
 }
 
-function drawColumns({ id, state, why, cli, cpu }: Widths, place: string): Line {
+function drawColumns({ id, state, why, cli, cpu, hasNumbers }: Widths, place: string): Line {
+	const restarts = hasNumbers ? padText("↻", 3, "left") : "";
 	const head = [
 		`  ${padText(place === "" ? "AGENT" : `AGENT ${place}`, id)}`,
 		padText("STATE", state),
 		padText("WHY", why),
-		`${cli > 0 ? padText("CLI", cli) : ""}${padText("↻", 3, "left")}`,
+		`${cli > 0 ? padText("CLI", cli) : ""}${restarts}`,
 	].join(" ");
 	const numbers = `${cpu > 0 ? padText("CPU", cpu, "left") : ""}${padText("MEM", 6, "left")}${padText("TODAY", 7, "left")}`;
-	return [{ text: `${head}${numbers}`, sgr: DIM }];
+	return [{ text: hasNumbers ? `${head}${numbers}` : head.trimEnd(), sgr: DIM }];
 }
 
 function drawRow(agent: AgentJson, state: TopState, widths: Widths, view: View): Line {
@@ -200,6 +215,10 @@ function drawRow(agent: AgentJson, state: TopState, widths: Widths, view: View):
 	const { cli, cpu } = widths;
 	const numbers = numbersOf(agent, state);
 	const isLoud = color === "red" || color === "amber";
+	const count = (text: string, columns: number): Segment => ({
+		text: columns > 0 ? padText(text, columns, "left") : "",
+		sgr: paint(""),
+	});
 	return [
 		{ text: `${look.mark(shape)} `, sgr: paint(look.tone(color)) },
 		{ text: `${cut(plainLine(id), widths.id)} `, sgr: paint(BOLD) },
@@ -208,12 +227,18 @@ function drawRow(agent: AgentJson, state: TopState, widths: Widths, view: View):
 			sgr: paint(isLoud ? look.tone(color) : ""),
 		},
 		{ text: `${cut(whyText(agent, nowMs), widths.why)} `, sgr: paint(status.needs_you ? "" : DIM) },
-		{ text: cli > 0 ? cut(agent.adapter, cli) : "", sgr: paint(DIM) },
-		{ text: padText(numbers.restarts, 3, "left"), sgr: paint("") },
-		{ text: cpu > 0 ? padText(numbers.cpu, cpu, "left") : "", sgr: paint("") },
-		{ text: padText(numbers.memory, 6, "left"), sgr: paint("") },
-		{ text: padText(numbers.today, 7, "left"), sgr: paint("") },
+		{ text: cli > 0 ? cut(cliOf(agent), cli) : "", sgr: paint(DIM) },
+		count(numbers.restarts, widths.hasNumbers ? 3 : 0),
+		count(numbers.cpu, cpu),
+		count(numbers.memory, widths.hasNumbers ? 6 : 0),
+		count(numbers.today, widths.hasNumbers ? 7 : 0),
 	];
+}
+
+/** `claude`, `program`, `worker`. */
+function cliOf({ kind, adapter }: AgentJson): string {
+	if (kind !== "session") return kind;
+	return adapter === "generic" ? "program" : plainLine(adapter);
 }
 
 function numbersOf(agent: AgentJson, { resources }: TopState) {
@@ -264,7 +289,8 @@ function whyText({ status }: AgentJson, nowMs: number): string {
 	if (status.state === "circuit_open" && until !== null && until > nowMs) {
 		return `next try in ${renderCountdown(until - nowMs)}`;
 	}
-	return localTimes(plainLine(status.why), nowMs);
+	if (repeatsState(status.state, status.why)) return "";
+	return localTimes(plainLine(shortReason(status.why)), nowMs);
 }
 
 function drawPage(state: TopState, { columns, rows }: View): readonly Line[] {

@@ -1,11 +1,18 @@
 /** The pane of `reeve top` about the selected agent: its question with the choices, or why and the next step. Pure. */
 
-import { type AgentStatusState, STATUS_STYLES } from "../../core/agent-status.js";
+import { type AgentStatusState, repeatsState, STATUS_STYLES } from "../../core/agent-status.js";
 import { plainLine } from "../../core/safe-text.js";
 import type { AgentJson } from "../../http/contract/agents.js";
 import { cutText, type Line, textWidth, wrapText } from "./frame.js";
 import { selectedAgent, type TopState } from "./model.js";
-import { localTimes, renderAge, renderClock, renderCountdown, type Theme } from "./words.js";
+import {
+	localTimes,
+	renderAge,
+	renderClock,
+	renderCountdown,
+	renderTook,
+	type Theme,
+} from "./words.js";
 
 /** The terminal that is drawn on. */
 export interface View {
@@ -75,8 +82,10 @@ function questionLines({ question }: AgentJson, { columns, look }: View): readon
 		];
 	});
 	return [
-		...wrap(question.text, 3, BOLD),
-		...(question.detail === null ? [] : wrap(question.detail, 3, DIM)),
+		...wrap(question.text === "" ? question.title : question.text, 3, BOLD),
+		...(question.detail === null || question.detail === question.text
+			? []
+			: wrap(question.detail, 3, DIM)),
 		...choices,
 	];
 }
@@ -92,7 +101,7 @@ const NEXT: Readonly<Partial<Record<AgentStatusState, string>>> = {
 	stalled: "look at its terminal (a); it may wait for something",
 	dead_letters: "`reeve dead-letters ls` lists them; replay or discard each",
 	finished: "write a message (m), or mark it as seen (x)",
-	hibernated: "a message (m) or `reeve attach` starts it",
+	hibernated: "a message (m) or its terminal (a) starts it",
 	completed: "nothing: its work is done",
 	stopped: "nothing until `reeve up` or a restart (R) starts it",
 };
@@ -100,15 +109,18 @@ const NEXT: Readonly<Partial<Record<AgentStatusState, string>>> = {
 function aboutLines(agent: AgentJson, { columns, nowMs }: View): readonly Line[] {
 	const { status, last_exit: exit, next_restart_at: next } = agent;
 	const why = status.why === "" ? agent.reason : status.why;
+	const isKnown = exit?.reason === why || exit?.reason === agent.reason;
 	const facts = [
 		plainLine(why),
-		...(agent.reason === why ? [] : [plainLine(agent.reason)]),
+		...(agent.reason === why || repeatsState("running", agent.reason)
+			? []
+			: [plainLine(agent.reason)]),
 		...(next === null ? [] : [`Starts again in ${renderCountdown(Date.parse(next) - nowMs)}.`]),
 		...(next !== null || NEXT[status.state] === undefined ? [] : [`Next: ${NEXT[status.state]}`]),
 		...(exit === null
 			? []
 			: [
-					`Last exit ${renderAge(nowMs - Date.parse(exit.at))} ago, after ${renderAge(exit.uptime_ms)}: ${plainLine(exit.reason)}`,
+					`Last exit ${renderAge(nowMs - Date.parse(exit.at))} ago, after ${renderTook(exit.uptime_ms)}${isKnown ? "." : `: ${plainLine(exit.reason)}`}`,
 				]),
 	];
 	return facts.flatMap((fact) =>

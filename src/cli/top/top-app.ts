@@ -500,7 +500,8 @@ function describeQuestion(question: NonNullable<AgentJson["question"]>): string[
 	const choices = question.choices.map(
 		({ number, label, lasting }) => `  ${number} ${label}${lasting ? " (stays allowed)" : ""}`,
 	);
-	return [question.text, ...(question.detail === null ? [] : [question.detail]), ...choices, ""];
+	const text = question.text === "" ? question.title : question.text;
+	return [text, ...(question.detail === null ? [] : [question.detail]), ...choices, ""];
 }
 
 const LETTERS: Readonly<Partial<Record<string, KeyName>>> = {
@@ -526,18 +527,18 @@ const page = (title: string, lines: readonly string[]): Mode => ({
 });
 
 const KEYS = [
-	"j k, arrows     next, previous agent",
+	"j k, arrows     next, previous agent; PgUp PgDn Home End go further",
 	"n N             next, previous agent that needs you",
 	"1-9             choose that answer to the agent's question",
 	"m               write a message, or answer a question with text",
 	"a               attach: use its terminal; Ctrl-] returns",
 	"l               log",
 	"e, Enter        why it is in this state, and the next step",
-	"u               resume a halted agent, or close its circuit",
+	"u               resume an agent that is halted or waits, or close its circuit",
 	"R S             restart, stop; both ask first",
 	"x               mark a finished turn as seen",
 	"/               filter by name, CLI, state or reason; Esc clears it",
-	"Ctrl-L          draw everything again",
+	"Ctrl-L          draw everything again; Ctrl-Z suspends",
 	"Esc             back",
 	"q, Ctrl-C       quit",
 ];

@@ -44,10 +44,15 @@ export function localTimes(text: string, nowMs: number): string {
 	);
 }
 
-/** `688M`, `1.4G`. */
+/** How long something lasted: `0.4 s`, `48 s`, `3 h 4 min`. */
+export function renderTook(ms: number): string {
+	return ms < 10 * SECOND ? `${Math.round(Math.max(0, ms) / 100) / 10} s` : renderAge(ms);
+}
+
+/** `688M`, `1.4G`: the same numbers as on the page. */
 export function renderMemory(bytes: number): string {
-	const mib = bytes / 2 ** 20;
-	return mib < 1_000 ? `${Math.round(mib)}M` : `${(mib / 1_024).toFixed(1)}G`;
+	const mega = bytes / 1e6;
+	return mega < 1_000 ? `${Math.round(mega)}M` : `${(mega / 1_000).toFixed(1)}G`;
 }
 
 /** One column wide in most fonts; the plain ones are for terminals without UTF-8, and CJK locales. */

@@ -277,7 +277,8 @@ function isSame(
 function withReport(question: OpenQuestion, sign: AgentSign | null): OpenQuestion {
 	if (sign?.question === undefined) return question;
 	const { kind, text } = sign.question;
-	return { ...question, kind, text, source: "hook" };
+	// A report may name no subject; the screen does.
+	return { ...question, kind, text: text || question.text, source: "hook" };
 }
 
 function askedEvent(question: OpenQuestion): NewEvent {
