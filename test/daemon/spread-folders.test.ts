@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { prepareHome } from "../../src/daemon/self-care/acquire-home.js";
+import { makeHomeFolders, prepareHome } from "../../src/daemon/self-care/acquire-home.js";
 import { resolveHome } from "../../src/home/paths.js";
 
 /** Whether this file system has the attribute, as the system's own program finds out. */
@@ -35,6 +35,7 @@ test(
 		mkdirSync(sibling);
 		const home = resolveHome({ REEVE_HOME: join(parent, "home") });
 		await prepareHome(home);
+		await makeHomeFolders(home);
 		expect(isSpread(home.dir)).toBe(isSupported(sibling));
 	},
 );

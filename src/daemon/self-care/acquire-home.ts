@@ -92,6 +92,10 @@ export async function prepareHome(home: Home): Promise<void> {
 		);
 	}
 	if ((stats.mode & 0o077) !== 0) await chmod(home.dir, 0o700);
+}
+
+/** Call it only in the daemon that owns the home: daemons that lose the race for it do not need these folders. */
+export async function makeHomeFolders(home: Pick<Home, "dir" | "logs" | "runtime">): Promise<void> {
 	if (!existsSync(home.runtime)) await spreadFolders(home.dir);
 	for (const folder of [home.logs, home.runtime])
 		await mkdir(folder, { recursive: true, mode: 0o700 });
