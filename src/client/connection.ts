@@ -1,7 +1,6 @@
 /** One request to a daemon, over its socket or over the network, and the meaning of its failure. */
 
 import { type IncomingMessage, type RequestOptions, request } from "node:http";
-import { request as secureRequest } from "node:https";
 import { ERRORS, type ErrorCode, ReeveError } from "../core/errors.js";
 import type { RouteName } from "../http/contract/routes.js";
 import type { ErrorJson } from "../http/contract/shapes.js";
@@ -32,7 +31,8 @@ export async function send(address: Address, sent: Sent): Promise<IncomingMessag
 		...(sent.signal && { signal: sent.signal }),
 		...targetOf(address),
 	};
-	const start = isSecure(address) ? secureRequest : request;
+	// TLS takes a sixth of the time of a short command to load.
+	const start = isSecure(address) ? (await import("node:https")).request : request;
 	const response = await new Promise<IncomingMessage>((resolve, reject) => {
 		const going = start(options, resolve);
 		going.on("error", (error) => reject(explainSent(error, address, sent)));

@@ -45,7 +45,8 @@ import { openPush } from "./push-desk.js";
 import { createPushFiles } from "./push-files.js";
 import { createDaemonRemotes, remotesService } from "./remotes-service.js";
 import { searchIndexService } from "./search-index-service.js";
-import { acquireHome, prepareHome } from "./self-care/acquire-home.js";
+import { acquireHome, makeHomeFolders, prepareHome } from "./self-care/acquire-home.js";
+import { compileLater } from "./self-care/compile-later.js";
 import { CrashReporter } from "./self-care/crash-reporter.js";
 import { createHomeClaim, type HomeClaim } from "./self-care/home-claim.js";
 import {
@@ -71,6 +72,7 @@ const MOVED = [
 	["REEVE_HISTORY_DAYS", "history.age"],
 ] as const;
 
+compileLater();
 const managerEnv = takeManagerEnv(process.env, process.pid);
 const home = resolveHome(process.env);
 const identity = { version: readVersion(), startedAt: new Date().toISOString() };
@@ -100,6 +102,7 @@ async function main(): Promise<number> {
 		logger.info("another daemon is running for this home", { home: home.dir, pid: taken.pid });
 		return 0;
 	}
+	await makeHomeFolders(home);
 	const claim = createHomeClaim(home);
 	removeLeftovers(home.dir);
 	removeLeftoversBelow(home.agents);

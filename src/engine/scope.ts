@@ -58,16 +58,17 @@ export async function stopInOrder<T>(
 	ids: readonly string[],
 	stop: (id: string) => Promise<T>,
 ): Promise<readonly T[]> {
+	const wanted = new Set(ids);
 	const done = new Map<string, Promise<T>>();
+	/** The stops of the agents that depend on one. Dependents come first in this order. */
+	const dependants = new Map<string, Promise<T>[]>();
 	for (const id of orderByDependencies(graph).toReversed()) {
-		if (!ids.includes(id)) continue;
-		const dependants = [...done]
-			.filter(([other]) => graph.get(other)?.includes(id))
-			.map(([, promise]) => promise);
-		done.set(
-			id,
-			Promise.allSettled(dependants).then(() => stop(id)),
-		);
+		if (!wanted.has(id)) continue;
+		const stopped = Promise.allSettled(dependants.get(id) ?? []).then(() => stop(id));
+		done.set(id, stopped);
+		for (const needed of graph.get(id) ?? []) {
+			dependants.set(needed, [...(dependants.get(needed) ?? []), stopped]);
+		}
 	}
 	return Promise.all(ids.flatMap((id) => done.get(id) ?? []));
 }

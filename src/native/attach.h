@@ -2,7 +2,9 @@
 #ifndef REEVE_ATTACH_H
 #define REEVE_ATTACH_H
 
+#include "platform.h"
+
 /* Ends with the run (0), with its terminal, or with the connection to the shim (1). */
-int attach_main(const char *socket_path, const char *log_folder);
+OWN_FRAME int attach_main(const char *socket_path, const char *log_folder);
 
 #endif

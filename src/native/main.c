@@ -5,6 +5,7 @@
 #include "connections.h"
 #include "frame.h"
 #include "notify.h"
+#include "platform.h"
 #include "shim.h"
 #include "starter.h"
 #include "util.h"
@@ -12,6 +13,8 @@
 #ifndef SOURCE_HASH
 #define SOURCE_HASH "unknown"
 #endif
+
+#define EXIT_NOT_SPREAD 3
 
 static int refuse(const char *why) {
 	write_all(2, why, strlen(why));
@@ -28,7 +31,7 @@ static int print_version(void) {
 
 static int usage(void) {
 	return refuse("usage: reeve-shim starter FOLDER | attach SOCKET LOG_FOLDER | connections | version\n"
-	              "Reeve itself uses the modes `run` and `notify`.\n");
+	              "Reeve itself uses the modes `run`, `notify` and `spread`.\n");
 }
 
 int main(int argc, char **argv) {
@@ -41,6 +44,7 @@ int main(int argc, char **argv) {
 	if (strcmp(mode, "notify") == 0 && argc == 3) return notify_main(argv[2]);
 #endif
 	if (strcmp(mode, "run") == 0) return shim_main();
+	if (strcmp(mode, "spread") == 0 && argc == 3) return platform_spread_folders(argv[2]) == 0 ? 0 : EXIT_NOT_SPREAD;
 	if (strcmp(mode, "starter") == 0 && argc == 3) return starter_main(argv[2]);
 	if (strcmp(mode, "attach") == 0 && argc == 4) return attach_main(argv[2], argv[3]);
 	return usage();

@@ -10,6 +10,9 @@
 
 #include "pids.h"
 
+/* For functions that need much stack once: merged into their caller, they would keep it for the life of the process. */
+#define OWN_FRAME __attribute__((noinline))
+
 struct process {
 	pid_t parent;
 	pid_t group;
@@ -50,6 +53,12 @@ int platform_open_slave(int master);
 
 /* Enlarges a pipe that turned out to be busy. */
 void platform_grow_pipe(int fd);
+
+/* Gives back the memory of the stack below the caller, which calls that have returned have used. */
+OWN_FRAME void platform_release_stack(void);
+
+/* Asks the file system to place the folders of this one apart from each other. Returns errno, or 0. */
+int platform_spread_folders(const char *path);
 
 /* The path to execute this program again. */
 const char *platform_own_path(void);

@@ -31,6 +31,14 @@
 #define TIOCGPTPEER _IO('T', 0x41)
 #endif
 
+/* Those of <linux/fs.h>, which conflicts with headers of some libraries. They do not fit the `int` of musl's ioctl(). */
+#define GET_FLAGS _IOR('f', 1, long)
+#define SET_FLAGS _IOW('f', 2, long)
+#define FLAG_TOP_FOLDER 0x00020000
+
+/* What the stack may have grown to. The kernel maps nothing else within 1 MiB below it. */
+#define STACK_RELEASED (128 * 1024)
+
 /* Half of what an unprivileged user may give a pipe by default: more does not stay in the processor's cache. */
 #define PIPE_BYTES (512 * 1024)
 
@@ -193,6 +201,26 @@ int platform_open_master(void) { return open("/dev/ptmx", O_RDWR | O_NOCTTY | O_
 int platform_open_slave(int master) { return ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC); }
 
 void platform_grow_pipe(int fd) { fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES); }
+
+/* The frame of a caller may reach below the address that it is known by, so it must be this function's own. */
+void platform_release_stack(void) {
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	/* The page below may be in use by the call itself. */
+	uintptr_t end = ((uintptr_t)__builtin_frame_address(0) & ~(page - 1)) - page;
+	madvise((void *)(end - STACK_RELEASED), STACK_RELEASED, MADV_DONTNEED);
+}
+
+/* On ext4. Others refuse, or do not need it. */
+int platform_spread_folders(const char *path) {
+	long flags = 0;
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0) return errno;
+	int failed = syscall(SYS_ioctl, fd, GET_FLAGS, &flags) != 0 ? errno : 0;
+	flags |= FLAG_TOP_FOLDER;
+	if (failed == 0 && syscall(SYS_ioctl, fd, SET_FLAGS, &flags) != 0) failed = errno;
+	close(fd);
+	return failed;
+}
 
 /* The running binary, also after an upgrade has replaced or removed its file. */
 const char *platform_own_path(void) { return "/proc/self/exe"; }

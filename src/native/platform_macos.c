@@ -124,6 +124,13 @@ int platform_open_slave(int master) {
 
 void platform_grow_pipe(int fd) { (void)fd; }
 
+void platform_release_stack(void) {}
+
+int platform_spread_folders(const char *path) {
+	(void)path;
+	return ENOTSUP;
+}
+
 const char *platform_own_path(void) {
 	static char path[PATH_MAX];
 	uint32_t size = sizeof path;

@@ -198,6 +198,8 @@ static void turn(void) {
 
 int shim_main(void) {
 	if (!shim_prepare(&signals)) return 1;
+	/* Preparing takes several times the stack that waiting takes, and there are hundreds of shims. */
+	platform_release_stack();
 	do turn();
 	while (!advance());
 	return 0;

@@ -10,6 +10,7 @@
 #include "launch.h"
 #include "log.h"
 #include "modes.h"
+#include "platform.h"
 #include "record.h"
 #include "server.h"
 #include "spec.h"
@@ -54,7 +55,7 @@ extern struct shim shim;
 
 /* shim_prepare.c: everything up to the agent's exec. Returns false after it has reported what failed. `signals` becomes
  * readable when a child ends. */
-bool shim_prepare(int *signals);
+OWN_FRAME bool shim_prepare(int *signals);
 
 /* shim_output.c */
 void output_pump(size_t limit);

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "pids.h"
+#include "platform.h"
 #include "server.h"
 #include "spec.h"
 #include "steps.h"
@@ -42,6 +43,6 @@ void strangers_list(struct connection *to, uint32_t id);
 void strangers_kill(struct connection *from, uint32_t id, uint32_t deadline_ms);
 void strangers_pass(void);
 
-int starter_main(const char *folder);
+OWN_FRAME int starter_main(const char *folder);
 
 #endif

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
@@ -14,6 +14,18 @@ async function loadedBy(...args: string[]): Promise<string[]> {
 		result: { url: string }[];
 	};
 	return result.map(({ url }) => url).filter((url) => url.startsWith("file:"));
+}
+
+/** The modules of Node itself that a run of `reeve` loaded. */
+async function nodeModulesOf(...args: string[]): Promise<string[]> {
+	const folder = temporaryFolder();
+	const [hook, list] = [join(folder, "hook.cjs"), join(folder, "list.json")];
+	const write = `require("node:fs").writeFileSync(${JSON.stringify(list)}, JSON.stringify(process.moduleLoadList))`;
+	writeFileSync(hook, `process.on("exit", () => ${write});`);
+	const env = { NODE_OPTIONS: `--require ${hook}`, REEVE_HOME: join(folder, "home") };
+	await runReeve(args, { cwd: folder, env });
+	const loaded = JSON.parse(readFileSync(list, "utf8")) as string[];
+	return loaded.map((name) => name.replace(/^NativeModule /, ""));
 }
 
 function bytesOf(urls: readonly string[]): number {
@@ -34,6 +46,12 @@ describe("starting up", () => {
 		const text = loaded.map((url) => readFileSync(new URL(url), "utf8")).join("");
 		expect(/^\/\/ \S*node_modules\/commander\//m.test(text)).toBe(true);
 		expect(/^\/\/ \S*node_modules\/(yaml|zod)\//m.test(text)).toBe(false);
+	});
+
+	test("a request over the daemon's socket does not load TLS", async () => {
+		const loaded = await nodeModulesOf("ps");
+		expect(loaded).toContain("http");
+		expect(loaded.filter((name) => ["https", "tls", "_tls_wrap"].includes(name))).toEqual([]);
 	});
 
 	// A ratio of processor times within one run, measured turn by turn; a busy machine gets further tries.

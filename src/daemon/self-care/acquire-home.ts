@@ -5,6 +5,7 @@
  * in which daemons keep dying is reported soon.
  */
 
+import { existsSync } from "node:fs";
 import { chmod, lstat, mkdir } from "node:fs/promises";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,6 +15,7 @@ import type { Home } from "../../home/paths.js";
 import { SOCKET_PATH_BYTES_MAX } from "../../host/socket-path.js";
 import type { ProcessIdentity } from "../../ports/backend.js";
 import { StartRefused } from "../ends.js";
+import { spreadFolders } from "./spread-folders.js";
 
 export type AcquiredHome =
 	| { readonly outcome: "ours" }
@@ -90,6 +92,11 @@ export async function prepareHome(home: Home): Promise<void> {
 		);
 	}
 	if ((stats.mode & 0o077) !== 0) await chmod(home.dir, 0o700);
+}
+
+/** Call it only in the daemon that owns the home: daemons that lose the race for it do not need these folders. */
+export async function makeHomeFolders(home: Pick<Home, "dir" | "logs" | "runtime">): Promise<void> {
+	if (!existsSync(home.runtime)) await spreadFolders(home.dir);
 	for (const folder of [home.logs, home.runtime])
 		await mkdir(folder, { recursive: true, mode: 0o700 });
 }
