@@ -2,7 +2,7 @@
 
 import type { SessionSpec } from "../../config/spec.js";
 import type { AdapterProfile } from "../../core/adapter.js";
-import { conversationText, KEY_BYTES, stillText } from "../../core/screen.js";
+import { conversationText, KEY_BYTES, KEY_GAP_MS, stillText } from "../../core/screen.js";
 import type { AgentSign } from "../../core/sign.js";
 import {
 	type Connection,
@@ -23,7 +23,6 @@ import { type Inbox, wasSubmitted } from "./inbox.js";
 import { typeMessage } from "./type-message.js";
 
 /** Between the keys of an interrupt: the first may only arm the second. */
-const KEY_GAP_MS = 500;
 /** How long the screen changes of a step itself may take: queued text, a hint. */
 const SETTLE_MS = 10_000;
 const TAKES_UP_MS = 5_000;
