@@ -90,8 +90,13 @@ export class FaultLab {
 	async #open(): Promise<Session> {
 		const session = await openSession(this.#cli, LAB_KEYS);
 		const isReady = async () => (await session.agent()).activity === "ready";
-		await session.until("it has started", isReady, START_MS);
-		await session.ask("say hello");
+		try {
+			await session.until("it has started", isReady, START_MS);
+			await session.ask("say hello");
+		} catch (error) {
+			await session.close();
+			throw error;
+		}
 		return session;
 	}
 
