@@ -113,7 +113,13 @@ export function lastTurn(
 	const { failure } = sign ?? {};
 	const begin = { beganAtMs: null, afterLimit: false };
 	if (sign !== undefined && failure?.cause === "usage_limit") {
-		return { ...begin, atMs: sign.atMs, limit: { resetAtMs: latestReset(signs, sign.atMs) } };
+		const asked = signs.slice(0, index).findLast(({ prompt }) => prompt !== undefined);
+		return {
+			atMs: sign.atMs,
+			beganAtMs: asked?.atMs ?? null,
+			afterLimit: false,
+			limit: { resetAtMs: latestReset(signs, sign.atMs) },
+		};
 	}
 	const good =
 		sign !== undefined && failure === null ? goodTurn(signs.slice(0, index), sign) : null;

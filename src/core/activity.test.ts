@@ -279,6 +279,21 @@ describe("the activity of an agent", () => {
 			expect(decide(signs, "ready")).toMatchObject({ activity: "ready", retrying: null });
 		});
 
+		it("is busy for a moment after a turn whose last request failed, until the failed turn is reported", () => {
+			const signsUntil = (agoMs: number) => [
+				asked(90_000),
+				attempt(80_000, "overloaded"),
+				{ ...hook("ready", agoMs), inTool: false },
+			];
+			expect(decide(signsUntil(100), "ready").activity).toBe("busy");
+			expect(decide(signsUntil(2_500), "ready").activity).toBe("ready");
+			const failure = { cause: "billing", resetAtMs: null } as const;
+			const reported = [...signsUntil(100), { ...hook("ready", 50), failure }];
+			expect(decide(reported, "ready")).toMatchObject({ activity: "ready", failure: "billing" });
+			const well = [asked(90_000), attempt(80_000, "overloaded"), attempt(70_000, null)];
+			expect(decide([...well, hook("ready", 100)], "ready").activity).toBe("ready");
+		});
+
 		const decideWith = (signs: readonly AgentSign[], retrying: string | null) =>
 			decideActivity(nothing, {
 				signs,

@@ -120,6 +120,16 @@ function withoutUnconfirmed(
 const LACKS_OUTPUT =
 	"output was lost while the disk was full, and the program has not drawn its screen again";
 
+/** Some CLIs record the end of a turn, and then that it failed. */
+const OUTCOME_LAG_MS = 2_000;
+
+/** Whether a turn that has ended may still be reported as failed: its last request failed. */
+function mayHaveFailed(signs: readonly AgentSign[], index: number, nowMs: number): boolean {
+	const sign = signs[index];
+	if (sign?.activity !== "ready" || sign.failure !== undefined) return false;
+	return nowMs - sign.atMs < OUTCOME_LAG_MS && failedAttempts(signs.slice(0, index)).length > 0;
+}
+
 /** Hooks run shortly after the screen shows the same change. */
 const SCREEN_LAG_MS = 5_000;
 
@@ -207,6 +217,9 @@ function decideShown(before: KnownActivity, facts: ActivityFacts, screen: Activi
 	// It waits for something other than a prompt: an unknown question.
 	const isHidden = facts.screen?.hidesInput === true && nowMs - sign.atMs >= SCREEN_LAG_MS;
 	if (isHidden && sign.activity === "ready" && screen === "unknown") return shown("waiting_input");
+	if (mayHaveFailed(signs, index, nowMs)) {
+		return { activity: "busy", source: sign.source, atMs: sign.atMs, detail };
+	}
 	const limit = lastLimit(signs, nowMs);
 	if (limit !== null && sign.activity === "ready" && screen !== "busy") return limit;
 	const agrees = screen === null || screen === "unknown" || screen === sign.activity;

@@ -21,6 +21,12 @@ export const KEY_BYTES: Readonly<Record<Key, string>> = {
 	ctrl_c: "\u0003",
 };
 
+/**
+ * Between two keys. Together, a busy program may take them as one; a program that needs a key twice forgets the first
+ * one after a second.
+ */
+export const KEY_GAP_MS = 300;
+
 export interface ScreenReading {
 	readonly activity: Activity;
 	/**

@@ -104,8 +104,8 @@ export const SERVICE_WORDS: readonly WordRule[] = [
 	{
 		cause: "context_full",
 		about:
-			"inputs?|prompt|context|messages|conversation|(total|number of) tokens|payload|string|request|body",
-		says: "too (long|large|big|many tokens)|(longer|larger|bigger) than|more (input )?tokens than|(only )?supports (only|up to)|(not|no longer) fit|length should be|exceeds? [^.\\n]{0,40}(limit|maximum|size|length|window|model)|maximum (allowed|length|size|prompt length)",
+			"inputs?|prompt|context|window|messages|conversation|(total|number of) tokens|payload|string|request|body",
+		says: "too (long|large|big|many tokens)|(longer|larger|bigger) than|more (input )?tokens than|(only )?supports (only|up to)|(not|no longer) fit|length should be|exceeds? [^.\\n]{0,40}(limit|maximum|size|length|window|model)|maximum (allowed|length|size|prompt length)|requested \\d+ tokens",
 	},
 	{
 		cause: "refused",
@@ -124,7 +124,11 @@ export const SERVICE_WORDS: readonly WordRule[] = [
 			"(rate|usage|requests?|tokens?|concurrency|session|hourly|daily|weekly|monthly|hour|day|week|month|plan|account)[\\w -]{0,20}limits?|quotas?|allowance",
 		says: `${USED_UP}|resets?|(nothing|no [\\w ]{0,20}) (is|are) left|spent`,
 	},
-	{ cause: "usage_limit", about: "throttl\\w*|slow down|rate limit\\w*" },
+	{
+		cause: "usage_limit",
+		about:
+			"throttl\\w*|slow down|rate limit\\w*|(requests?|tokens?|messages?|calls?) (within|per|in|an?|each)( an?| one| the| last)? (second|minute|hour|day|week|month)|(too many )?concurrent (requests|connections|calls)",
+	},
 	{
 		cause: "auth",
 		about:

@@ -46,6 +46,8 @@ const WORDINGS: Readonly<Record<string, readonly string[]>> = {
 		"[402] You have exceeded your premium request allowance",
 	],
 	usage_limit: [
+		"You have sent 61 requests within one minute; 60 are allowed.",
+		"Too many concurrent requests for this key.",
 		"[429] Too many tokens, please wait before trying again.",
 		"Too many tokens per day, please wait before trying again.",
 		"[429] Request too large for gpt-9 in organization org-1 on tokens per min (TPM): Limit 10000, Requested 12000.",
@@ -68,6 +70,7 @@ const WORDINGS: Readonly<Record<string, readonly string[]>> = {
 		"You have no quota left",
 	],
 	context_full: [
+		"[400] Requested 141230 tokens, but the window of this model has 131072.",
 		"[400] This model's maximum prompt length is 131072 but the request contains 141230 tokens.",
 		"[400] Please reduce the length of the messages or completion.",
 		"[400] The total number of tokens in this request exceeds what the model can take",

@@ -275,6 +275,25 @@ describe("running agents during a limit", () => {
 		expect(FIVE.filter((name) => typed(name) !== "")).toEqual(FIVE);
 	});
 
+	test("are not parked again by the late report of a turn from before the operator ended the wait", async () => {
+		const nowMs = world.clock.now().wallMs;
+		const limit = { failure: { cause: "usage_limit", resetAtMs: nowMs + 2 * HOUR_MS } } as const;
+		const asked = { source: "hook", name: "Prompt", activity: "busy", prompt: "before" } as const;
+		reported.unshift(["c", { ...asked, atMs: nowMs - 60_000 }]);
+		await world.engine.resume("p:c");
+		await passFinely(1_000);
+		reportSign(limit, "c");
+		await passFinely(4_000);
+		expect(view("c").hold).toBeNull();
+		expect(typed("c")).not.toBe("");
+		// The turn of the message that it was given after that counts.
+		reportSign({ activity: "busy", prompt: "go on" }, "c");
+		await passFinely(1_000);
+		reportSign(limit, "c");
+		await passFinely(4_000);
+		expect(view("c").hold?.untilMs).toBeGreaterThan(nowMs + 2 * HOUR_MS - 1);
+	});
+
 	test("are free after that for a later daemon too, which reads the old turn again", async () => {
 		await world.engine.resume("p:a");
 		await passFinely(5_000);

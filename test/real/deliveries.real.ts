@@ -7,6 +7,8 @@ import { CLIS, type RealCli } from "./clis.js";
 import { COPILOT, QWEN } from "./described-clis.js";
 import { countIn, openSession, type Session } from "./session.js";
 
+/** A CLI takes half a minute to start on a loaded machine, and starts up to eight times in a test. */
+const WITHIN_MS = 1_200_000;
 /** After the text was accepted: before it is typed, while it is typed, before and after it is confirmed. */
 const MOMENTS_MS = [0, 400, 800, 1_500];
 
@@ -37,7 +39,7 @@ async function sendAndKill(session: Session, moment: number, kill: () => Promise
 describe.each([...CLIS, QWEN, COPILOT].map((cli) => [cli.cli, cli] as const))(
 	"a message sent to %s",
 	(_, cli) => {
-		test("arrives once, whenever the daemon dies", async () => {
+		test("arrives once, whenever the daemon dies", { timeout: WITHIN_MS }, async () => {
 			const session = await open(cli);
 			for (const moment of MOMENTS_MS) {
 				session.bench.api.reset();
@@ -50,7 +52,7 @@ describe.each([...CLIS, QWEN, COPILOT].map((cli) => [cli.cli, cli] as const))(
 			expect(await session.events("inbox.dead")).toEqual([]);
 		});
 
-		test("arrives once, whenever the agent dies", async () => {
+		test("arrives once, whenever the agent dies", { timeout: WITHIN_MS }, async () => {
 			const session = await open(cli);
 			for (const moment of MOMENTS_MS) {
 				session.bench.api.reset();
@@ -67,7 +69,9 @@ describe.each([...CLIS, QWEN, COPILOT].map((cli) => [cli.cli, cli] as const))(
 			expect(await session.events("inbox.dead")).toEqual([]);
 		});
 
-		test("arrives once, whenever the agent dies and then the daemon", async () => {
+		test("arrives once, whenever the agent dies and then the daemon", {
+			timeout: WITHIN_MS,
+		}, async () => {
 			const session = await open(cli);
 			for (const moment of MOMENTS_MS) {
 				session.bench.api.reset();

@@ -90,8 +90,13 @@ export class FaultLab {
 	async #open(): Promise<Session> {
 		const session = await openSession(this.#cli, LAB_KEYS);
 		const isReady = async () => (await session.agent()).activity === "ready";
-		await session.until("it has started", isReady, START_MS);
-		await session.ask("say hello");
+		try {
+			await session.until("it has started", isReady, START_MS);
+			await session.ask("say hello");
+		} catch (error) {
+			await session.close();
+			throw error;
+		}
 		return session;
 	}
 
@@ -155,12 +160,12 @@ export class FaultLab {
 					await session.press(key);
 					await sleep(gapMs);
 				}
-				// Keys that a busy machine delivers together may mean something else, so a person presses them again, slower.
+				// Keys that a busy machine delivers together or late may mean something else, so a person presses them again.
 				await until("it is idle", isReady, 20_000);
 			};
-			await press(400)
-				.catch(() => press(900))
-				.catch(() => press(1_800));
+			await press(200)
+				.catch(() => press(500))
+				.catch(() => press(100));
 			seen.followed = "reported; interrupted by hand";
 		} else if (fault.follow === "notice") seen.followed = "notice";
 		const needsNotice = fault.follow === "notice" && seen.followed === "notice";

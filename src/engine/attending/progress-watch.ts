@@ -2,7 +2,7 @@
 
 import type { SessionSpec } from "../../config/spec.js";
 import type { AdapterProfile } from "../../core/adapter.js";
-import { conversationText, KEY_BYTES, stillText } from "../../core/screen.js";
+import { conversationText, KEY_BYTES, KEY_GAP_MS, stillText } from "../../core/screen.js";
 import type { AgentSign } from "../../core/sign.js";
 import {
 	type Connection,
@@ -22,9 +22,7 @@ import { pass } from "../waiting.js";
 import { type Inbox, wasSubmitted } from "./inbox.js";
 import { typeMessage } from "./type-message.js";
 
-/** Between the keys of an interrupt: the first may only arm the second. */
-const KEY_GAP_MS = 500;
-/** A step itself changes the screen for this long: queued text, a hint. */
+/** How long the screen changes of a step itself may take: queued text, a hint. */
 const SETTLE_MS = 10_000;
 const TAKES_UP_MS = 5_000;
 /** How often tools and connections are checked before a stall is reported; each check reads all processes. */

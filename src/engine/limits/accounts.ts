@@ -28,6 +28,8 @@ import { isHeldDown, type KnownAgents } from "../runs/agent-state.js";
 import type { UsageBook } from "./usage-book.js";
 
 const POLL_MS = 1_000;
+/** A CLI may report the limit of a turn this long after its operator has resumed the agent. */
+const LATE_MS = 15_000;
 
 export interface AccountsWorld {
 	readonly store: Store;
@@ -177,6 +179,9 @@ export class Accounts {
 			this.#change(account, spec.id, decideGoodTurn(state, spec.id, turn, facts));
 			return;
 		}
+		const resumedAtMs = this.resumedAtMs(spec);
+		const isOld = turn.beganAtMs !== null && turn.beganAtMs <= resumedAtMs;
+		if (isOld && turn.atMs - resumedAtMs < LATE_MS) return;
 		const { resetAtMs } = turn.limit;
 		await this.#world.store.commit(
 			this.#limitHit(spec, { by: "turn", atMs: turn.atMs, resetAtMs }),
@@ -197,8 +202,8 @@ export class Accounts {
 	}
 
 	/** When the operator last resumed this agent, in wall time; 0 for never. */
-	resumedAtMs(spec: AgentSpec): number {
-		return this.#resumedAtMs.get(spec.id) ?? 0;
+	resumedAtMs({ id }: Pick<AgentSpec, "id">): number {
+		return this.#resumedAtMs.get(id) ?? 0;
 	}
 
 	/** The operator ends the wait for this agent; its result shows whether the others may follow. */

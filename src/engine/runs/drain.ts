@@ -7,7 +7,7 @@
  */
 
 import type { DrainStep } from "../../core/adapter.js";
-import { KEY_BYTES } from "../../core/screen.js";
+import { KEY_BYTES, KEY_GAP_MS } from "../../core/screen.js";
 import type { Activity } from "../../core/states.js";
 import type { AgentSignal, RunHandle, RunProcess } from "../../ports/backend.js";
 import type { Clock } from "../../ports/clock.js";
@@ -19,7 +19,7 @@ import type { SessionRun } from "./run.js";
 const DRAIN_POLL_MS = 250;
 /** How long the exit report of a process that is gone may take. */
 const EXIT_REPORT_MS = 5_000;
-/** How long a key may take to have an effect. */
+/** How long a key may take to have an effect. The same key again belongs to it, and follows at once. */
 const KEY_MS_MAX = 3_000;
 
 export interface Drained {
@@ -114,8 +114,9 @@ async function climb(
 		}
 		// Half of the remaining time for each step, and all of it for the last.
 		const shareMs = isLast ? left() : left() / 2;
-		const waitMs =
-			signal === undefined && step !== "turn" ? Math.min(shareMs, KEY_MS_MAX) : shareMs;
+		const isKey = signal === undefined && step !== "turn";
+		const keyMs = steps[index + 1] === step ? KEY_GAP_MS : KEY_MS_MAX;
+		const waitMs = isKey ? Math.min(shareMs, keyMs) : shareMs;
 		const isOver = signal === undefined ? () => activity() !== "busy" : () => false;
 		if (await endsWithin(run, handle, waitMs, clock, isOver)) return;
 	}
