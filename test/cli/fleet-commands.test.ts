@@ -4,10 +4,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ReeveError } from "../../src/core/errors.js";
-import type { StartedJson } from "../../src/http/contract/agents.js";
+import type { HibernationJson, StartedJson } from "../../src/http/contract/agents.js";
 import type { ReloadedJson } from "../../src/http/contract/fleet.js";
 import type { StoppedJson } from "../../src/http/contract/shapes.js";
-import { agentJson, DOWN } from "../support/agents.js";
+import { agentDetail, agentJson, DOWN } from "../support/agents.js";
 import { startFakeDaemon } from "../support/fake-daemon.js";
 import { runReeve, temporaryFolder } from "../support/reeve.js";
 
@@ -41,6 +41,11 @@ const restarted = (id: string, start: Partial<StartedJson> = {}) => ({
 	...stopped(id),
 	start: started(id, start),
 });
+const HIBERNATED: HibernationJson = {
+	state: "hibernated",
+	...{ after_ms: 60_000, since: "2031-04-05T06:07:08.000Z", idle_ms: 60_000 },
+	...{ freed_bytes: null, why_awake: null },
+};
 const RUNNING = ["web:coder", "web:db", "api:one"].map((id) => agentJson(id));
 
 describe("reeve up", () => {
@@ -362,6 +367,15 @@ describe("commands for one agent", () => {
 		expect(ran.stdout).toContain("(it was not confirmed) fix the build");
 	});
 
+	test("usage claims nothing about days that are no longer kept (S19)", async () => {
+		const daemon = await startFakeDaemon({
+			"GET /api/v1/usage": () => ({ today: "2031-04-05", days: [], accounts: [], budgets: [] }),
+		});
+		const { stderr } = await runReeve(["usage", "--since", "400d"], { env: daemon.env });
+		expect(stderr).toContain("usage is kept for 31 days: days before that are missing");
+		expect(stderr).toContain("no usage since 2031-03-06");
+	});
+
 	test("send types an argument exactly as it is", async () => {
 		const daemon = await startFakeDaemon({
 			"POST /api/v1/agents/:id/send": (_, { text }) => ({ bytes: Buffer.byteLength(text) }),
@@ -390,6 +404,24 @@ describe("commands for one agent", () => {
 			expect(ran.stdout).toContain(said);
 		},
 	);
+
+	test.each([
+		[
+			{ process: "stopped", hibernation: HIBERNATED },
+			"the agent hibernates, so the message starts",
+		],
+		[{ process: "starting", hibernation: null }, "delivered when the agent is ready"],
+	] as const)("send reports that a message wakes the agent: %j", async (facts, said) => {
+		const daemon = await startFakeDaemon({
+			"POST /api/v1/agents/:id/send": () => ({
+				...{ bytes: 2, message: "m1", process: "stopped" as const, desired: "up" as const },
+			}),
+			"GET /api/v1/agents/:id": (id) => agentDetail(id, facts),
+		});
+		const ran = await runReeve(["send", "web:coder", "hi"], { env: daemon.env });
+		expect(ran.stdout).toContain(said);
+		expect(ran.stdout).not.toContain("reeve explain");
+	});
 
 	test.each([
 		["from stdin, without the newline that ends it", [], "a\nb\n", { text: "a\nb", submit: true }],

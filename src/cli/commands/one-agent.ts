@@ -1,5 +1,6 @@
 /** `reeve resume` and `reeve send`: commands for one agent. */
 
+import type { Client } from "../../client/client.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
 import type { Routes } from "../../http/contract/routes.js";
 import { countOf } from "../arguments.js";
@@ -84,19 +85,30 @@ export async function runSend(
 	if (options.json) output.json({ id, bytes, submitted: submit, message, process: state, desired });
 	else if (message) {
 		const size = countOf(bytes, "byte");
-		output.result(`${id}: accepted ${size}; ${whenTyped(id, sent)} (\`reeve inbox\`)`);
+		output.result(
+			`${id}: accepted ${size}; ${await whenTyped(id, sent, client)} (\`reeve inbox\`)`,
+		);
 	} else output.result(`${id}: sent ${countOf(bytes, "byte")}${submit ? ", and Enter" : ""}`);
 	return CLI_EXIT.done;
 }
 
-function whenTyped(
+async function whenTyped(
 	id: string,
 	{ process: state, desired }: Routes["POST /api/v1/agents/:id/send"]["reply"],
-): string {
-	if (state !== "stopped") return "delivered when the agent is ready";
-	return desired === "down"
-		? `the agent is stopped, so the message is queued until \`reeve up ${id}\``
-		: `the agent is not running, so the message is queued; \`reeve explain ${id}\` shows why`;
+	client: Client,
+): Promise<string> {
+	const whenReady = "delivered when the agent is ready";
+	if (state !== "stopped") return whenReady;
+	if (desired === "down") {
+		return `the agent is stopped, so the message is queued until \`reeve up ${id}\``;
+	}
+	// The message may have started it meanwhile.
+	const agent = await client.call("GET /api/v1/agents/:id", { place: id }).catch(() => null);
+	if (agent !== null && agent.process !== "stopped") return whenReady;
+	if ((agent?.hibernation?.state ?? "awake") !== "awake") {
+		return "the agent hibernates, so the message starts it";
+	}
+	return `the agent is not running, so the message is queued; \`reeve explain ${id}\` shows why`;
 }
 
 /** The message from stdin. If Enter follows, the trailing newline is removed. */
