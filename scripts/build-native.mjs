@@ -31,7 +31,7 @@ function binaryPath(folder) {
 	return join(PREBUILT, folder, "reeve-shim");
 }
 
-/** Installs the compiler if it is not there, and gives its path. */
+/** Installs the compiler if it is missing, and returns its path. */
 function findCompiler() {
 	const name = `zig-${process.platform}-${process.arch}`;
 	const path = join(CACHE, "node_modules", "@oven", name, "zig");

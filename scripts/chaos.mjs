@@ -1,7 +1,7 @@
 /**
  * `npm run chaos -- --minutes N --seed S`: sessions, messages, calls, plans and tokens from several clients at once
  * while processes are killed and stopped, the disk fills up and the database is locked. Everything runs in pid and
- * mount namespaces of its own, so no part of it can outlive the run or reach another program.
+ * mount namespaces of its own, so nothing can outlive the run or reach another program.
  */
 
 import { parseArgs } from "node:util";

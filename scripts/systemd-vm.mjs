@@ -42,7 +42,7 @@ function machineArgs({ disk, kernel, initrd }, repository, command) {
 }
 
 /**
- * Shows what the guest prints, and gives the exit code of its command.
+ * Shows the output of the guest, and returns the exit code of its command.
  *
  * @param {string[]} args
  * @returns {Promise<number>}

@@ -12,7 +12,7 @@ const REEVE = resolve("dist/cli/main.js");
  * @typedef {object} Keeper
  * @property {string} name
  * @property {boolean} respawns
- * @property {(world: World) => void | Promise<void>} prepare whatever is no part of the start
+ * @property {(world: World) => void | Promise<void>} prepare everything that is not part of the start
  * @property {(world: World, count: number) => unknown} start
  * @property {((world: World) => unknown) | null} list its `ps`
  * @property {(world: World) => unknown} stop all agents, and returns when they are reported as gone

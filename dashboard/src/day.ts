@@ -73,19 +73,66 @@ function labelOf(causes: readonly string[]): string {
 		.join(", then ");
 }
 
-/** The labels that fit beside each other; `width` is the space of a label. */
+/** A time window in seconds since 1970, and where it ended when it was read. */
+export interface DayWindow {
+	readonly from: number;
+	readonly to: number;
+	readonly readTo: number;
+}
+
+/** Moves a window that was read a while ago so that it ends at `to`. */
+export function moveWindow(
+	read: { readonly from: number; readonly to: number },
+	to: number,
+): DayWindow {
+	const by = Math.max(0, to - read.to);
+	return { from: read.from + by, to: read.to + by, readTo: read.to };
+}
+
+/** Spans that were open when the history was read last until the end of the window: a change is an event. */
+export function lastsUntil(end: number | null, { to, readTo }: Omit<DayWindow, "from">): number {
+	return end === null || end >= readTo - 1 ? to : end;
+}
+
+/** Leaves out runs and spans that are over before the window. */
+export function insideOf(
+	{ runs, work, waits }: Pick<AgentHistoryJson, "runs" | "work" | "waits">,
+	{ from }: Pick<DayWindow, "from">,
+): Pick<AgentHistoryJson, "runs" | "work" | "waits"> {
+	const isInside = ([, end]: readonly [number, number | null, ...unknown[]]) =>
+		end === null || end >= from;
+	return {
+		runs: runs.filter(isInside),
+		work: work.filter(isInside),
+		waits: waits.filter(isInside),
+	};
+}
+
+/** A label with its place: the text begins or ends at `x`. */
+export interface PlacedLabel {
+	readonly mark: DayMark;
+	readonly x: number;
+	readonly anchor: "start" | "end";
+}
+
+const URGENCY: Readonly<Record<TickKind, number>> = { failed: 0, limited: 1, asked: 2 };
+const LABEL_GAP = 12;
+
+/** The labels that fit beside each other: failures first, then limits, the newest first. */
 export function placeLabels(
 	marks: readonly DayMark[],
 	scale: (second: number) => number,
-	width: (mark: DayMark) => number,
-): readonly DayMark[] {
-	let free = Number.NEGATIVE_INFINITY;
-	const important = [...marks].sort((a, b) => a.at - b.at);
-	return important.filter((mark) => {
-		const x = scale(mark.at);
-		if (x < free) return false;
-		free = x + width(mark) + 12;
-		return true;
+	{ widthOf, width }: { readonly widthOf: (label: string) => number; readonly width: number },
+): readonly PlacedLabel[] {
+	const taken: (readonly [from: number, to: number])[] = [];
+	const urgent = [...marks].sort((a, b) => URGENCY[a.kind] - URGENCY[b.kind] || b.at - a.at);
+	return urgent.flatMap((mark): PlacedLabel[] => {
+		const [x, length] = [scale(mark.at), widthOf(mark.label)];
+		const isEnd = x + length > width;
+		const [from, to] = isEnd ? [x - length, x] : [x, x + length];
+		if (taken.some(([start, end]) => from < end + LABEL_GAP && to > start - LABEL_GAP)) return [];
+		taken.push([from, to]);
+		return [{ mark, x: isEnd ? x + 2 : x - 2, anchor: isEnd ? "end" : "start" }];
 	});
 }
 

@@ -1,9 +1,12 @@
 /** The last 24 hours of all agents, read once and again when a run starts or ends. */
 
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import type { AgentHistoryJson } from "../../src/http/contract/history.js";
+import { minute } from "./clock.js";
+import { moveWindow } from "./day.js";
 import { onEvent } from "./fleet.js";
 import { answering, callAll } from "./hosts.js";
+import { isLive } from "./live.js";
 
 export interface Histories {
 	readonly from: number;
@@ -12,6 +15,11 @@ export interface Histories {
 }
 
 export const histories = signal<Histories>({ from: 0, to: 1, byId: new Map() });
+
+/** The time window that is drawn: it ends now, also while no event arrives. Without a connection it stays. */
+export const drawn = computed(() =>
+	moveWindow(histories.value, isLive.value ? minute.value / 1_000 : 0),
+);
 
 /** A minute is less than a pixel, so drawings need no more. */
 const READ_AGAIN_MS = 60_000;

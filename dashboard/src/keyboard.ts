@@ -1,6 +1,6 @@
 /** Who types into a terminal, as text, and how to get the keyboard from another client. */
 
-import type { KeyboardJson } from "../../src/http/contract/agents.js";
+import type { KeyboardJson } from "../../src/http/contract/agent-parts.js";
 import { caller } from "./access.js";
 import { now } from "./clock.js";
 import { renderWhen, sentence, visibleLine } from "./format.js";

@@ -1,6 +1,6 @@
 /** The terminal of an agent over a WebSocket: bytes in both directions, and who has the keyboard. */
 
-import type { KeyboardJson as Keyboard } from "../../src/http/contract/agents.js";
+import type { KeyboardJson as Keyboard } from "../../src/http/contract/agent-parts.js";
 import type { TerminalMessage } from "../../src/http/contract/streams.js";
 import { agentUrl } from "./api.js";
 

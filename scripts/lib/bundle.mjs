@@ -54,7 +54,7 @@ const ownPlaces = {
 			const url = `new URL("${DIST}/${place}", import.meta.url).href`;
 			const contents = source
 				.replaceAll("import.meta.url", url)
-				// As a namespace, what is not used of it is left out.
+				// Imported as a namespace, so that unused exports are left out.
 				.replace('import { z } from "zod";', 'import * as z from "zod";');
 			return { contents, loader: "ts" };
 		});
@@ -78,7 +78,7 @@ const withoutForms = {
 	},
 };
 
-/** Writes all bundles and gives the input files whose code is in them. */
+/** Writes all bundles and returns the input files whose code is in them. */
 export async function writeBundles() {
 	const inputs = await Promise.all(BUNDLES.map(writeBundle));
 	return inputs.flat();

@@ -1,11 +1,11 @@
-/** Pid and mount namespaces for a program that kills and mounts. */
+/** Pid and mount namespaces for a program that kills processes and mounts file systems. */
 
 import { spawnSync } from "node:child_process";
 import { resolve } from "node:path";
 
 const UNSHARE = ["unshare", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child"];
 
-/** Why there can be no namespaces here; null where there can. */
+/** Why namespaces are not available here; null if they are. */
 export function explainNoNamespaces() {
 	if (process.platform !== "linux") return "it needs the namespaces of Linux";
 	const [program = "", ...args] = UNSHARE;

@@ -30,7 +30,7 @@ export function readManifest() {
 	return JSON.parse(readFileSync(MANIFEST, "utf8"));
 }
 
-/** The names of the C files, sorted; those of the fuzzer are no part of the program. */
+/** The names of the C files, sorted; without those of the fuzzer. */
 export function sources() {
 	return readdirSync(NATIVE)
 		.filter((name) => /\.[ch]$/.test(name))

@@ -63,7 +63,7 @@ const COMMON = {
 };
 
 /**
- * Writes the page and gives the input files of its scripts.
+ * Writes the page and returns the input files of its scripts.
  *
  * @param {string} out
  * @returns {Promise<string[]>}

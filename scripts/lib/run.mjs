@@ -32,7 +32,7 @@ export function runQuietly(program, args, options = {}) {
 }
 
 /**
- * Runs to the end with our own terminal, and gives the exit code.
+ * Runs a program on this terminal until it exits, and returns its exit code.
  *
  * @param {string} program
  * @param {string[]} args

@@ -23,7 +23,7 @@ const PACKAGES = [
 	...["dbus", "dbus-user-session", "libpam-systemd", "procps", "perl", "tmux", "libstdc++6"],
 ];
 
-/** Runs what the repository says, with the serial line as its terminal. */
+/** Runs the command that the repository contains, with the serial line as its terminal. */
 const GUEST_UNIT = `[Unit]
 After=multi-user.target user@1000.service
 Wants=user@1000.service

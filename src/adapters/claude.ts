@@ -174,7 +174,7 @@ function meaningOf(event: string, data: JsonRecord, read: SignReader): SignMeani
 /** Its tools that ask the user something, instead of for permission. */
 const ASKING_TOOLS: ReadonlySet<string> = new Set(["AskUserQuestion", "ExitPlanMode"]);
 
-/** The first of these fields of a tool's input says the most about it. */
+/** The first of these fields that a tool's input has describes it best. */
 const REPORTING = [
 	"command",
 	"file_path",

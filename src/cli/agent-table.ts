@@ -3,7 +3,8 @@
 import { renderUsd } from "../core/budget.js";
 import { renderExit } from "../core/exit.js";
 import { renderElapsed, restartingAt } from "../core/units.js";
-import type { AgentJson, ExitJson } from "../http/contract/agents.js";
+import type { ExitJson } from "../http/contract/agent-parts.js";
+import type { AgentJson } from "../http/contract/agents.js";
 import type { Output } from "./output.js";
 import { type Cell, renderTable } from "./table.js";
 

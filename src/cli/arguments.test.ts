@@ -7,7 +7,7 @@ describe("durations", () => {
 		["0s", 0],
 		["500ms", 500],
 		[undefined, undefined],
-	])("%s is taken", (text, ms) => expect(parseTimeout(text)).toBe(ms));
+	])("%s is accepted", (text, ms) => expect(parseTimeout(text)).toBe(ms));
 
 	test.each(["5", "5 s", "-5s", "1.5s", "soon", "", "1m30s", "99999999999999999h"])(
 		"%j is rejected with the correct form",
@@ -42,7 +42,7 @@ describe("ids and scopes", () => {
 		expect(parseScopes([], true, "down")).toEqual(["*"]);
 	});
 
-	test("scopes are checked, and each is taken once", () => {
+	test("scopes are checked, and duplicates are dropped", () => {
 		expect(checkScopes(["web", "api:db", "web"])).toEqual(["web", "api:db"]);
 		expect(checkScopes(["box/*", "box/web"])).toEqual(["box/*", "box/web"]);
 		for (const bad of ["*", "", "box/", "/web", "a/b/c", "a:b:c"]) {

@@ -41,7 +41,7 @@ describe("a notice never mixes with the agent's output", () => {
 		expect(shown.slice(5)).toEqual(["three"]);
 	});
 
-	test("a key ends it at once", () => {
+	test("a key ends it immediately", () => {
 		const { screen, draw, snapshot } = openScreen();
 		snapshot("screen");
 		draw("one");

@@ -4,7 +4,8 @@
  */
 
 import { readFileSync } from "node:fs";
-import { CLI_EXIT, ReeveError } from "../core/errors.js";
+import { CLI_EXIT } from "../core/cli-exit.js";
+import { ReeveError } from "../core/errors.js";
 import { createProcessOutput } from "./output.js";
 
 /** Node opens the modules of a program concurrently. */

@@ -9,7 +9,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { writeSync } from "node:fs";
 import type { WriteStream } from "node:tty";
-import { CLI_EXIT } from "../core/errors.js";
+import { CLI_EXIT } from "../core/cli-exit.js";
 import { safeJson, safeText } from "../core/safe-text.js";
 
 type Paint = (text: string) => string;

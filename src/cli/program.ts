@@ -2,7 +2,8 @@
 
 import { Command, CommanderError } from "commander";
 import { nearest } from "../config/did-you-mean.js";
-import { CLI_EXIT, ReeveError } from "../core/errors.js";
+import { CLI_EXIT } from "../core/cli-exit.js";
+import { ReeveError } from "../core/errors.js";
 import { readVersion } from "../home/version.js";
 import { addCallCommands } from "./groups/calls.js";
 import { addCompletion } from "./groups/completion.js";

@@ -4,7 +4,8 @@
  */
 
 import type { Client } from "../client/client.js";
-import { CLI_EXIT, ReeveError } from "../core/errors.js";
+import { CLI_EXIT } from "../core/cli-exit.js";
+import { ReeveError } from "../core/errors.js";
 import { parseDuration, renderDuration, renderElapsed } from "../core/units.js";
 import type { AgentJson } from "../http/contract/agents.js";
 import { countOf } from "./arguments.js";

@@ -3,12 +3,8 @@
  * types and use its own fetch.
  */
 
-export {
-	ERRORS,
-	type ErrorCode,
-	type ErrorSpec,
-	ReeveError,
-} from "../core/errors.js";
+export { ERRORS, type ErrorCode, ReeveError } from "../core/errors.js";
+export type { ErrorSpec } from "../core/errors-kinds.js";
 export type { EventMap, EventType, ReeveEvent } from "../core/events.js";
 export type { ExitCause, ExitKind } from "../core/exit.js";
 export { PLAN_STATUSES, type PlanStatus } from "../core/plan.js";
@@ -26,12 +22,11 @@ export {
 } from "../core/states.js";
 export { TASK_STATUSES, type TaskStatus } from "../core/task.js";
 export { type Home, resolveHome } from "../home/paths.js";
+export type { ExitJson, ResourcesJson } from "../http/contract/agent-parts.js";
 export type {
 	AgentConfigJson,
 	AgentDetailJson,
 	AgentJson,
-	ExitJson,
-	ResourcesJson,
 	SettingJson,
 	StartedJson,
 } from "../http/contract/agents.js";

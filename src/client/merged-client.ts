@@ -167,7 +167,10 @@ function mergeLists(
 	const merged: Record<string, unknown> = { ...own, [key]: shown };
 	// A position in the list of one daemon means nothing to another.
 	if ("next" in own) merged["next"] = null;
-	if ("counts" in own) merged["counts"] = sumCounts(pages);
+	// A daemon of an earlier version does not count, so the total is unknown.
+	if ("counts" in own) {
+		merged["counts"] = pages.every((page) => "counts" in page) ? sumCounts(pages) : undefined;
+	}
 	if (key === "matches") {
 		merged["incomplete"] = pages.flatMap((page) => page["incomplete"] ?? []);
 		for (const sum of ["bytes", "read_bytes"]) {

@@ -5,6 +5,7 @@ import type { ReeveEvent } from "../core/events.js";
 import { joinHost, splitHost } from "../core/remote.js";
 import { prefixCommands, prefixIds } from "../http/contract/remote-ids.js";
 import type { JsonRouteName } from "../http/contract/routes.js";
+import { noteAnswer } from "./answered-remotes.js";
 import type { CallOptions, Client } from "./client.js";
 import type { EventOptions, MergedLine } from "./streams.js";
 
@@ -42,7 +43,9 @@ export function agentsOf(body: unknown): readonly string[] {
 export function createPrefixedClient(remote: string, client: Client): Client {
 	const call = async (name: JsonRouteName, options: AnyOptions = {}) => {
 		try {
-			return prefixIds(remote, await askAny(client, name, strip(options)));
+			const reply = await askAny(client, name, strip(options));
+			noteAnswer(remote);
+			return prefixIds(remote, reply);
 		} catch (error) {
 			throw asReeveError(remote, error);
 		}

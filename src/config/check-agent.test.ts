@@ -15,7 +15,7 @@ describe("a budget", () => {
 		"adapter: claude, budget: { tokens_per_day: 20000000 }",
 		"adapter: pi, budget: { tokens_per_day: 5, usd_per_day: 0.5 }",
 		"kind: call, adapter: claude, budget: { usd_per_day: 5 }",
-	])("that can be kept is taken: %s", (keys) => {
+	])("that can be enforced is accepted: %s", (keys) => {
 		expect(problemsOf(keys)).toEqual([]);
 	});
 
@@ -31,7 +31,7 @@ describe("a budget", () => {
 		["adapter: pi, budget: { usd_per_day: 0 }", "is not a number above 0"],
 		["adapter: pi, budget: { tokens_per_day: 0 }", "0"],
 		["kind: worker, command: [x], budget: { tokens_per_day: 5 }", "budget"],
-	])("that cannot be kept is refused: %s", (keys, message) => {
+	])("that cannot be enforced is rejected: %s", (keys, message) => {
 		expect(problemsOf(keys)).toEqual([expect.stringContaining(message)]);
 	});
 });

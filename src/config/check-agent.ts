@@ -325,6 +325,7 @@ export function checkAgent(
 	const findings = [
 		...checkCommand(tree, agent, shape, settings),
 		...checkHibernate(tree, agent, shape, settings),
+		...checkDelays(tree, agent),
 	];
 	for (const { keys, judge } of RULES) {
 		const judged = keys.every((key) => holds(agent, key) && !isBroken(tree, agent, shape, key));
@@ -380,6 +381,21 @@ function checkHibernate(
 			hint: "remove `hibernate`, or name an `adapter` with a `conversation`",
 		}),
 	];
+}
+
+const FIXED_DELAYS = ["transient_delay", "flapping_delay"];
+
+/** `delay` replaces both. A fixed delay in `defaults` still applies to the agents without `delay`. */
+function checkDelays(tree: Tree, agent: WrittenAgent): Finding[] {
+	const policy: Path = [...agent.path, "crash_policy"];
+	const written = namesIn(tree, policy);
+	if (!holds(agent, ["crash_policy"]) || !written.includes("delay")) return [];
+	return FIXED_DELAYS.filter((key) => written.includes(key)).map((key) =>
+		finding(locateKey(tree, [...policy, key]), [...policy, key], {
+			message: `${quote(key)} has no effect, because \`delay\` replaces it`,
+			hint: "remove one of the two",
+		}),
+	);
 }
 
 function holds(agent: WrittenAgent, key: Path): boolean {

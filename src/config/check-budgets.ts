@@ -1,13 +1,14 @@
 /** The budgets of projects and accounts: they must have a limit that can be enforced. */
 
 import type { SharedBudget } from "../core/budget.js";
+import { sharedBudget } from "./account-schema.js";
 import { settingsOf, under, type WrittenAgent } from "./agents.js";
 import type { CheckedShape } from "./check-shape.js";
 import { reportsCost, reportsTokens } from "./known-adapters.js";
 import type { Path } from "./outline.js";
 import { type Finding, finding } from "./problem.js";
 import { budgetOf } from "./resolve.js";
-import { type AgentSettings, sharedBudget } from "./schema.js";
+import type { AgentSettings } from "./schema.js";
 import { findTree, locateKey, namesIn, type Tree } from "./tree.js";
 
 export function checkBudgets(

@@ -14,7 +14,7 @@ describe("nearest", () => {
 		["env_fil", "env_file"],
 		["cwdd", "cwd"],
 		["arg", "args"],
-	])("takes %s for %s", (slip, meant) => {
+	])("corrects %s to %s", (slip, meant) => {
 		expect(nearest(slip, KEYS)).toBe(meant);
 	});
 

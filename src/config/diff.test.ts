@@ -32,7 +32,7 @@ describe("diffFleets", () => {
 	});
 
 	it.each(["session", "worker", "call"] as const)(
-		"takes a key that an older Reeve did not know for its default (%s)",
+		"treats a key that an older Reeve did not know as its default (%s)",
 		(kind) => {
 			const now = fleet(`a: { kind: ${kind} }`);
 			const before = {
@@ -67,7 +67,7 @@ describe("diffFleets", () => {
 		expect(keysChanged(before, after)).toEqual(keys);
 	});
 
-	it("does not mind the order of keys, or a default that is written out", () => {
+	it("ignores the order of keys, and defaults that are written out", () => {
 		expect(keysChanged("env: { A: a, B: b }", "env: { B: b, A: a }")).toEqual([]);
 		expect(keysChanged("", "backend: auto, crash_policy: { window: 60s }")).toEqual([]);
 	});

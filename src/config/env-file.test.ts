@@ -26,7 +26,7 @@ describe("parseEnvFile", () => {
 		["A=å😀", "å😀"],
 		["  A=b", "b"],
 		["\uFEFFA=b", "b"],
-	])("takes the value of %j byte for byte", (line, value) => {
+	])("reads the value of %j byte for byte", (line, value) => {
 		expect(valuesOf(`${line}\n`)).toEqual({ A: value });
 		expect(valuesOf(line)).toEqual({ A: value });
 	});
@@ -79,7 +79,7 @@ describe("parseEnvFile", () => {
 		expect(JSON.stringify(parsed.ok && parsed.warnings)).not.toContain("canary");
 	});
 
-	it("takes the last of two lines with the same key", () => {
+	it("uses the last of two lines with the same key", () => {
 		expect(valuesOf("A=1\nA=2\n")).toEqual({ A: "2" });
 	});
 

@@ -105,10 +105,10 @@ export function explainWrongKind(
 	kindIsWritten: boolean,
 ): Explanation {
 	const message = `${quote(key)} only applies to ${kinds.join(" and ")} agents; this is a ${actual} agent`;
-	const ways = kinds.map((kind) => `kind: ${kind}`);
+	const choices = kinds.map((kind) => `kind: ${kind}`);
 	return {
 		message,
-		hint: kindIsWritten ? null : `add ${quoteList(ways, "or")}, or remove the key`,
+		hint: kindIsWritten ? null : `add ${quoteList(choices, "or")}, or remove the key`,
 	};
 }
 

@@ -108,7 +108,7 @@ projects:
 		});
 	});
 
-	it("takes a byte order mark and Windows line ends as they come", async () => {
+	it("accepts a byte order mark and Windows line endings", async () => {
 		const path = put("reeve.yaml", `\uFEFF${GOOD.replaceAll("\n", "\r\n")}`);
 		expect(await load(path)).toMatchObject({ ok: true });
 	});
@@ -128,7 +128,7 @@ describe("readEnvFile", () => {
 		});
 	});
 
-	it("takes a missing file for an empty one", async () => {
+	it("treats a missing file as an empty one", async () => {
 		expect(await readEnvFile(join(folder, "nope"))).toEqual({ ok: true, values: {}, warnings: [] });
 	});
 

@@ -242,7 +242,7 @@ describe("a key in a wrong place", () => {
 	});
 });
 
-describe("the frame of the file", () => {
+describe("the top level of the file", () => {
 	it("needs a version", () => {
 		expect(only("projects: {}\n")).toMatchObject({
 			line: 1,
@@ -352,6 +352,8 @@ describe("keys that do not go together", () => {
 		["delay: { factor: 0.5 }", "delay.factor", "shorter with each failure"],
 		["delay: { initial: 10m }", "delay.initial", "is longer than `max` (`5m`)"],
 		["halt: never, on_failure: stop", "halt", "has no effect"],
+		["delay: { initial: 1s }, transient_delay: 3s", "transient_delay", "`delay` replaces it"],
+		["flapping_delay: 3s, delay: { initial: 1s }", "flapping_delay", "has no effect"],
 	])("refuses crash_policy: { %s } at `%s`", (policy, key, message) => {
 		const problem = only(agent(`crash_policy: { ${policy} }`));
 		expect(problem.path).toBe(`projects.p.agents.a.crash_policy.${key}`);
@@ -430,7 +432,7 @@ describe("being ready", () => {
 	});
 });
 
-describe("slips that YAML lets pass", () => {
+describe("mistakes that YAML accepts", () => {
 	it.each([
 		["env: { DEBUG:1 }", "this is not a valid variable name", "write `NAME: value`, with a space"],
 		["env: { MY VAR: x }", "this is not a valid variable name", null],

@@ -43,7 +43,7 @@ export function outlineOf(outer: z.ZodType): Outline {
 	const common = { description: schema.description ?? "", fallback, required, schema };
 	const none = { keys: new Map(), each: null, words: [], range: null, asMap: null };
 	if (leaf !== undefined) {
-		return { ...common, ...none, type: leaf, words: wordsOf(schema), range: rangeOf(schema) };
+		return { ...common, ...none, type: leaf, words: choicesOf(schema), range: rangeOf(schema) };
 	}
 	if (schema instanceof z.ZodObject) {
 		const shape = Object.entries(schema.def.shape as Record<string, z.ZodType>);
@@ -76,7 +76,7 @@ export function findOutline(root: Outline, path: Path): Outline | null {
 	return at;
 }
 
-function wordsOf(schema: z.ZodType): readonly string[] {
+function choicesOf(schema: z.ZodType): readonly string[] {
 	return schema instanceof z.ZodEnum ? schema.options.map(String) : [];
 }
 

@@ -272,7 +272,7 @@ projects:
 		expect(second).toMatchObject({ id: "p:b", command: ["x"], env: { A: "1" } });
 	});
 
-	it("takes a fleet without agents for a fleet", () => {
+	it("accepts a fleet without agents", () => {
 		expect(agentsIn("version: 1\nprojects: {}\n")).toEqual([]);
 	});
 });

@@ -228,7 +228,7 @@ describe("readPlainYaml", () => {
 		],
 	];
 
-	it("gives up, or reads like the parser, whatever is written where", () => {
+	it("gives up, or reads like the parser, for any text at any position", () => {
 		for (const word of WORDS) {
 			for (const shape of SHAPES) {
 				const text = shape.replaceAll("W", () => word);

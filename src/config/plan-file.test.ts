@@ -26,7 +26,7 @@ tasks:
 		});
 	});
 
-	it("takes durations as the fleet file does, and references as they are", () => {
+	it("reads durations like the fleet file, and leaves references unchanged", () => {
 		const text = [
 			"tasks:",
 			"  a: { agent: web:git, action: go }",

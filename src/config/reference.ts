@@ -3,7 +3,7 @@
  * the schema; only text that belongs to no key is written here.
  */
 
-import { expectedOf } from "./explain-value.js";
+import { expectedOf } from "./expected-value.js";
 import { KINDS_OF_KEY } from "./kinds-of-key.js";
 import { FLEET_OUTLINE, type Outline } from "./outline.js";
 import { quoteList } from "./problem.js";

@@ -1,13 +1,11 @@
 /**
  * The schema of the fleet file, defined once. Types, validator, defaults, the editor's JSON Schema and
- * the reference page come from it; numbers come from the policies in core that use them. The table of
- * keys per kind of agent follows below.
+ * the reference page come from it; numbers come from the policies in core that use them. Large sections
+ * are in `…-schema.ts` beside it; `kinds-of-key` lists which kinds of agents support which key.
  */
 
 import type { z } from "zod";
-import { DEFAULT_USAGE_LIMIT } from "../core/account.js";
 import { DEFAULT_BREAKER } from "../core/breaker.js";
-import { DEFAULT_CRASH_POLICY, FAILURE_CHOICES, HALT_CHOICES } from "../core/crash-state.js";
 import { DEFAULT_HEALTH, HEALTH_ACTIONS } from "../core/health.js";
 import { DEFAULT_RETRY } from "../core/retry.js";
 import { CATCH_UP_CHOICES, OVERLAP_CHOICES } from "../core/schedule.js";
@@ -23,11 +21,12 @@ import {
 } from "../core/states.js";
 import { DEFAULT_TURN_RETRY } from "../core/turn-retry.js";
 import { renderDuration } from "../core/units.js";
+import { account, dailyBudget, sharedBudget, usageLimit } from "./account-schema.js";
 import { adapterSchema } from "./adapter-schema.js";
+import { crashPolicy } from "./crash-policy-schema.js";
 import {
 	accountName,
 	adapterName,
-	amount,
 	argv,
 	choice,
 	count,
@@ -37,10 +36,8 @@ import {
 	duration,
 	envMap,
 	envName,
-	exitCode,
 	flag,
 	fraction,
-	hours,
 	idMap,
 	list,
 	path,
@@ -55,69 +52,8 @@ import {
 	version,
 } from "./values.js";
 
-const TOKENS_MAX = 1_000_000_000_000;
 /** The maximum number of process ids on Linux. */
 const PIDS_MAX = 4_194_304;
-
-const crash = DEFAULT_CRASH_POLICY;
-
-const budget = section(
-	"The slow-burn budget: halts an agent that keeps failing, but too rarely to count as flapping.",
-	{
-		exits: count("This many failed exits within the time span halt the agent.").prefault(
-			crash.budget.exits,
-		),
-		within: duration("The time span, measured in the agent's running time.", {
-			positive: true,
-		}).prefault(renderDuration(crash.budget.withinMs)),
-	},
-);
-
-const growingDelay = section(
-	"Restart delays that grow with each failure since the last stable run. They replace `transient_delay` and `flapping_delay`.",
-	{
-		initial: duration("The delay after the first failure.").prefault("1s"),
-		factor: amount("Each delay is the previous one times this factor.").prefault(2),
-		max: duration("The longest delay.").prefault("5m"),
-	},
-);
-
-const crashPolicy = section("Decides when a failing agent is restarted and when it is halted.", {
-	window: duration(
-		"The window of recent exits, measured in the agent's running time. A run of this length is stable.",
-		{ positive: true },
-	).prefault(renderDuration(crash.windowMs)),
-	flap_threshold: count("This many failed exits within the window count as flapping.").prefault(
-		crash.flapThreshold,
-	),
-	halt_threshold: count(
-		"This many flapping exits without a stable run or a clean exit between them halt the agent until it is resumed.",
-	).prefault(crash.haltThreshold),
-	history: count("How many exits are kept.").prefault(crash.history),
-	transient_delay: duration("The delay before a restart after a failure.").prefault(
-		renderDuration(crash.transientDelayMs),
-	),
-	flapping_delay: duration("The delay before a restart while flapping.").prefault(
-		renderDuration(crash.flappingDelayMs),
-	),
-	delay: growingDelay.optional(),
-	jitter: fraction(
-		"Delays vary randomly by up to this fraction, so that agents that failed together do not restart together; 0 turns it off.",
-	).prefault(crash.jitter),
-	budget: budget.prefault({}),
-	permanent_exit_codes: list(
-		"Exit codes that a restart cannot fix. Such an exit halts the agent immediately.",
-		exitCode("A failed exit code."),
-	).prefault([...crash.permanentExitCodes]),
-	halt: choice(
-		"Whether a crash loop halts the agent. `never` keeps restarting it at the longest delay, and it stays degraded. A cause that a restart cannot fix (a missing program, a lost login) halts it anyway.",
-		HALT_CHOICES,
-	).prefault(crash.halt),
-	on_failure: choice(
-		"Whether an agent that failed is restarted. `stop` halts it at its first failure, until it is resumed.",
-		FAILURE_CHOICES,
-	).prefault(crash.onFailure),
-});
 
 const retry = section("How failed attempts are retried.", {
 	max_attempts: count("Total number of attempts, including the first.").prefault(
@@ -250,50 +186,6 @@ const turnRetry = section(
 	},
 );
 
-const usageLimit = section(
-	"The behaviour of agents whose account hits its usage limit. The settings of the agent that hits the limit apply to all agents of the account.",
-	{
-		auto_resume: flag(
-			"Whether the agents continue automatically once the limit lifts. Otherwise they wait for `reeve resume`.",
-		).prefault(DEFAULT_USAGE_LIMIT.autoResume),
-		quiet_hours: hours(
-			"During these hours (local time of the host) no agent continues; they continue afterwards. None unless set.",
-		).optional(),
-		max_wait: duration(
-			"If the total wait would be longer than this, the agents wait for `reeve resume` instead.",
-			{ positive: true },
-		).prefault(renderDuration(DEFAULT_USAGE_LIMIT.maxWaitMs)),
-	},
-);
-
-const dailyBudget = section(
-	"The daily budget of an agent CLI (local time of the host). When it is used up, a session is stopped until the next day and calls are refused; you are notified. No limit unless set.",
-	{
-		usd_per_day: amount(
-			"Cost in US dollars, as reported by the CLI: `opencode` and `pi`, and calls to `claude`.",
-		).optional(),
-		tokens_per_day: count("Tokens of all kinds, including cached tokens.", {
-			max: TOKENS_MAX,
-		}).optional(),
-	},
-);
-
-export const sharedBudget = section(
-	"A daily budget that the agents share (local time of the host). When it is used up, their sessions are stopped until the next day and their calls are refused. Agents whose CLI does not report its usage neither count nor stop. No limit unless set.",
-	{
-		usd_per_day: amount(
-			"Cost in US dollars. It counts the cost that CLIs report: `opencode`, `pi`, and calls to `claude`.",
-		).optional(),
-		tokens_per_day: count("Tokens of all kinds, including cached tokens.", {
-			max: TOKENS_MAX,
-		}).optional(),
-	},
-);
-
-const account = section("One account that agents name with `account`.", {
-	budget: sharedBudget.optional(),
-});
-
 const workers = section("How many processes serve a worker agent.", {
 	min: count("Processes to keep running when there are no requests.", { min: 0 }).prefault(1),
 	max: count("The largest number of processes.").prefault(1),
@@ -402,7 +294,7 @@ const schedule = section(
 	"An action that Reeve performs at certain times. Set exactly one of `cron` and `every`, and exactly one of `send`, `call`, `plan` and `restart`.",
 	{
 		cron: cron(
-			"The times, as minute, hour, day of the month, month and day of the week. A time that a clock change skips fires right after the change; a time that occurs twice fires once.",
+			"The times, as minute, hour, day of the month, month and day of the week. In the night of a clock change, an expression with one minute and one hour (`30 2 * * *`) fires once: at the first of two such times, or right after the change if there is none. Any other fires at each matching time, so also in both of two equal hours.",
 		).optional(),
 		timezone: timezone("The time zone of `cron`. If not set, the daemon's time zone.").optional(),
 		every: duration(

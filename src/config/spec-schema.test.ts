@@ -29,7 +29,7 @@ function fleetOf() {
 }
 
 describe("a resolved fleet", () => {
-	test("is the same after the wire", () => {
+	test("is unchanged after a round trip through JSON", () => {
 		const sent = JSON.parse(JSON.stringify(fleetToJson(fleetOf())));
 		expect(fleetFromJson(fleetSchema.parse(sent))).toEqual(fleetOf());
 	});

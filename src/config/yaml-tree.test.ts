@@ -73,7 +73,7 @@ describe("parseYaml", () => {
 		expect(findingsIn(text)).toEqual([finding]);
 	});
 
-	it("reports independent slips of the pen together, and nothing that follows from them", () => {
+	it("reports independent mistakes together, without errors that only follow from them", () => {
 		expect(findingsIn("a: @x\nb: @y\nc: {\nd: }}}\n")).toEqual([
 			"1:4 a value cannot start with this character",
 			"2:4 a value cannot start with this character",

@@ -10,9 +10,11 @@ import {
 	decideLimit,
 	decideProbe,
 	isHeld,
+	type LimitedAccount,
 	type LimitHit,
 	lastTurn,
 	PROVEN_AFTER_MS,
+	readAccountState,
 	STAGGER_MS,
 	type Turn,
 	type UsageLimitSettings,
@@ -23,7 +25,7 @@ const NOW_MS = 1_000 * HOUR_MS;
 const minuteOfDay = (wallMs: number) => Math.floor(wallMs / 60_000) % 1_440;
 const MEMBERS = ["a", "b", "c"];
 
-const meet = (
+const hitLimit = (
 	before: AccountState | null,
 	hit: Partial<LimitHit> = {},
 	settings: Partial<UsageLimitSettings> = {},
@@ -45,7 +47,7 @@ const advance = (state: AccountState, facts: Partial<AdvanceFacts> = {}) =>
 	});
 
 const limited = (hit: Partial<LimitHit> = { resetAtMs: NOW_MS + HOUR_MS }) =>
-	meet(null, hit) as AccountState;
+	hitLimit(null, hit) as AccountState;
 const probing = (probe: string | null = "a"): AccountState => {
 	const due = advance(limited(), { nowMs: NOW_MS + HOUR_MS }) as AccountState;
 	return probe === null ? due : (decideProbe(due, probe) as AccountState);
@@ -67,14 +69,14 @@ describe("a limit that is reached", () => {
 		["not for other hours", {}, { quietHours: { fromMinute: 990, toMinute: 960 } }, 300_000],
 	])("parks the account %s", (_what, hit, settings, waitMs) => {
 		const untilMs = waitMs === null ? null : NOW_MS + waitMs;
-		expect(meet(null, hit, settings)).toMatchObject({ phase: "limited", untilMs });
+		expect(hitLimit(null, hit, settings)).toMatchObject({ phase: "limited", untilMs });
 	});
 
 	test("that is hit repeatedly is waited for longer, up to an hour", () => {
 		const waits: number[] = [];
 		let state: AccountState | null = null;
 		for (let nowMs = NOW_MS; waits.length < 6; ) {
-			state = meet(state, {}, {}, nowMs) as AccountState;
+			state = hitLimit(state, {}, {}, nowMs) as AccountState;
 			if (state.phase !== "limited") throw new Error(state.phase);
 			waits.push(((state.untilMs ?? 0) - nowMs) / 60_000);
 			nowMs = state.untilMs ?? 0;
@@ -92,7 +94,7 @@ describe("a limit that is reached", () => {
 		let state: AccountState | null = limited();
 		for (let nowMs = NOW_MS + HOUR_MS; waits.length < 8; ) {
 			const due = advance(state, { nowMs }) as AccountState;
-			state = meet(due, { resetAtMs: NOW_MS + HOUR_MS }, {}, nowMs) as AccountState;
+			state = hitLimit(due, { resetAtMs: NOW_MS + HOUR_MS }, {}, nowMs) as AccountState;
 			if (state.phase !== "limited") throw new Error(state.phase);
 			waits.push(((state.untilMs ?? 0) - nowMs) / 1_000);
 			nowMs = state.untilMs ?? 0;
@@ -106,33 +108,42 @@ describe("a limit that is reached", () => {
 
 	test("in a turn just after its end counts while an agent waits for it", () => {
 		const turn = { by: "turn", atMs: NOW_MS, resetAtMs: NOW_MS - 2_000 } as const;
-		expect(meet(null, turn, {}, NOW_MS + 1_000)).toMatchObject({ phase: "limited" });
-		expect(meet(null, turn, {}, NOW_MS + 5_000)).toBeNull();
+		expect(hitLimit(null, turn, {}, NOW_MS + 1_000)).toMatchObject({ phase: "limited" });
+		expect(hitLimit(null, turn, {}, NOW_MS + 5_000)).toBeNull();
 	});
 
-	test("counts max_wait from when it was first met", () => {
-		const again = meet(probing(), {}, { maxWaitMs: HOUR_MS + 1 }, NOW_MS + HOUR_MS);
+	test("counts max_wait from the first hit", () => {
+		const again = hitLimit(probing(), {}, { maxWaitMs: HOUR_MS + 1 }, NOW_MS + HOUR_MS);
 		expect(again).toMatchObject({ untilMs: null, hits: 2 });
 	});
 
 	test("by several agents is one limit: a report beats a guess, a later end an earlier one", () => {
 		const guess = limited({});
-		const told = meet(guess, { resetAtMs: NOW_MS + HOUR_MS }) as AccountState;
-		expect(told).toMatchObject({ untilMs: NOW_MS + HOUR_MS, hits: 1 });
-		expect(meet(told, {})).toBe(told);
-		expect(meet(told, { resetAtMs: NOW_MS + 1 })).toBe(told);
-		expect(meet(told, { resetAtMs: NOW_MS + 2 * HOUR_MS })).toMatchObject({
+		const reported = hitLimit(guess, { resetAtMs: NOW_MS + HOUR_MS }) as AccountState;
+		expect(reported).toMatchObject({ untilMs: NOW_MS + HOUR_MS, hits: 1 });
+		expect(hitLimit(reported, {})).toBe(reported);
+		expect(hitLimit(reported, { resetAtMs: NOW_MS + 1 })).toBe(reported);
+		expect(hitLimit(reported, { resetAtMs: NOW_MS + 2 * HOUR_MS })).toMatchObject({
 			untilMs: NOW_MS + 2 * HOUR_MS,
 		});
+	});
+
+	test("is read as an earlier version stored it", () => {
+		const { endKnown, ...state } = limited({ resetAtMs: NOW_MS + HOUR_MS }) as LimitedAccount;
+		expect(readAccountState({ ...state, told: true } as unknown as AccountState)).toEqual({
+			...state,
+			endKnown,
+		});
+		expect(endKnown).toBe(true);
 	});
 
 	test("in a turn that was already reported changes nothing", () => {
 		const turn = { by: "turn", atMs: NOW_MS, resetAtMs: NOW_MS + HOUR_MS } as const;
 		const state = probing();
-		expect(meet(state, turn, {}, NOW_MS + 2 * HOUR_MS)).toBe(state);
-		expect(meet(null, turn, {}, NOW_MS + HOUR_MS)).toBeNull();
-		expect(meet(null, { ...turn, resetAtMs: null }, {}, NOW_MS + 300_000)).toBeNull();
-		expect(meet(null, turn)).toMatchObject({ phase: "limited" });
+		expect(hitLimit(state, turn, {}, NOW_MS + 2 * HOUR_MS)).toBe(state);
+		expect(hitLimit(null, turn, {}, NOW_MS + HOUR_MS)).toBeNull();
+		expect(hitLimit(null, { ...turn, resetAtMs: null }, {}, NOW_MS + 300_000)).toBeNull();
+		expect(hitLimit(null, turn)).toMatchObject({ phase: "limited" });
 	});
 });
 
@@ -223,7 +234,7 @@ test("many agents follow closely enough that all have started after twenty secon
 });
 
 test("`resume` makes an agent the probe, for any cause of the wait", () => {
-	for (const state of [limited(), probing("b"), meet(null, {}, { autoResume: false })]) {
+	for (const state of [limited(), probing("b"), hitLimit(null, {}, { autoResume: false })]) {
 		const after = decideAccountResume(state, "c", NOW_MS);
 		expect(after).toMatchObject({ phase: "probing", probe: "c" });
 	}
@@ -336,7 +347,7 @@ test("only one agent ever continues before the limit is proven gone", () => {
 	const step = fc.oneof(
 		fc.record({ type: fc.constant("pass" as const), ms: fc.integer({ min: 0, max: 7_200_000 }) }),
 		fc.record({
-			type: fc.constant("meet" as const),
+			type: fc.constant("hitLimit" as const),
 			resetInMs: fc.option(fc.integer({ min: -1_000, max: 7_200_000 })),
 		}),
 		fc.record({ type: fc.constant("ask" as const), agent: fc.constantFrom(...MEMBERS) }),
@@ -348,9 +359,9 @@ test("only one agent ever continues before the limit is proven gone", () => {
 			let state: AccountState | null = null;
 			let nowMs = NOW_MS;
 			for (const [each, look] of steps) {
-				if (each.type === "meet") {
+				if (each.type === "hitLimit") {
 					const resetAtMs = each.resetInMs === null ? null : nowMs + each.resetInMs;
-					state = meet(state, { resetAtMs }, {}, nowMs);
+					state = hitLimit(state, { resetAtMs }, {}, nowMs);
 					expect(MEMBERS.every((id) => isHeld(state, id, nowMs))).toBe(true);
 				} else if (each.type === "pass") {
 					nowMs += each.ms;
@@ -365,7 +376,7 @@ test("only one agent ever continues before the limit is proven gone", () => {
 	);
 });
 
-test("the operator lets an agent go before its turn while the account is being released", () => {
+test("the operator releases an agent before its turn while the account is being released", () => {
 	const state = probing();
 	const nowMs = state.sinceMs + 1;
 	const releasing = goodTurn(state, "a", { atMs: nowMs });

@@ -43,7 +43,7 @@ interface Common {
 export interface LimitedAccount extends Common {
 	readonly phase: "limited";
 	/** Whether the service has reported when the limit lifts. */
-	readonly told: boolean;
+	readonly endKnown: boolean;
 	/** When a probe may start; null if only the operator can start one. */
 	readonly untilMs: number | null;
 	readonly reason: string;
@@ -65,6 +65,13 @@ export interface ReleasingAccount extends Common {
 
 /** Plain data, stored as JSON. */
 export type AccountState = LimitedAccount | ProbingAccount | ReleasingAccount;
+
+/** The state as it was stored: earlier versions have `told` instead of `endKnown`. */
+export function readAccountState(stored: AccountState): AccountState {
+	if (stored.phase !== "limited" || !("told" in stored)) return stored;
+	const { told, ...state } = stored;
+	return { ...state, endKnown: told === true };
+}
 
 /** A probe that has been ready for this long without hitting the limit proves that it has lifted. */
 export const PROVEN_AFTER_MS = 60_000;
@@ -174,16 +181,16 @@ export function decideLimit(
 ): AccountState | null {
 	const { nowMs } = context;
 	if (hit.by === "turn" && isOld(before, hit, nowMs)) return before;
-	const told = isAhead(hit);
+	const endKnown = isAhead(hit);
 	if (before?.phase === "limited") {
 		// Several agents report one limit: a reported end takes precedence over a guess, and a later end
 		// over an earlier one.
-		if (!told || before.untilMs === null) return before;
-		if (before.told && (hit.resetAtMs ?? 0) <= before.untilMs + SAME_END_MS) return before;
-		return limited(hit, told, before, context);
+		if (!endKnown || before.untilMs === null) return before;
+		if (before.endKnown && (hit.resetAtMs ?? 0) <= before.untilMs + SAME_END_MS) return before;
+		return limited(hit, endKnown, before, context);
 	}
 	const { firstAtMs = nowMs, hits = 0 } = before ?? {};
-	return limited(hit, told, { firstAtMs, hits: hits + 1 }, context);
+	return limited(hit, endKnown, { firstAtMs, hits: hits + 1 }, context);
 }
 
 function isOld(before: AccountState | null, hit: LimitHit, nowMs: number): boolean {
@@ -210,12 +217,12 @@ function waitMs({ resetAtMs }: LimitHit, hits: number, jitter: number, random: n
 
 function limited(
 	hit: LimitHit,
-	told: boolean,
+	endKnown: boolean,
 	{ firstAtMs, hits }: Pick<Common, "firstAtMs" | "hits">,
 	{ settings, nowMs, minuteOfDay, random }: LimitContext,
 ): LimitedAccount {
 	const resetInMs = Math.max(1, (hit.resetAtMs ?? 0) - nowMs);
-	const liftsInMs = told ? limitDelayMs(resetInMs, 0, 0, 0) : waitMs(hit, hits, JITTER, random);
+	const liftsInMs = endKnown ? limitDelayMs(resetInMs, 0, 0, 0) : waitMs(hit, hits, JITTER, random);
 	const liftsAtMs = nowMs + liftsInMs;
 	const goAtMs = afterQuiet(liftsAtMs, settings, minuteOfDay);
 	const tooLong = goAtMs - firstAtMs > settings.maxWaitMs;
@@ -225,15 +232,15 @@ function limited(
 		firstAtMs,
 		hits,
 		settings,
-		told,
+		endKnown,
 		untilMs: settings.autoResume && !tooLong ? goAtMs : null,
-		reason: reasonOf(hit, { told, tooLong, quiet: goAtMs > liftsAtMs }, settings),
+		reason: reasonOf(hit, { endKnown, tooLong, quiet: goAtMs > liftsAtMs }, settings),
 	};
 }
 
 function reasonOf(
 	{ resetAtMs }: LimitHit,
-	{ told, tooLong, quiet }: { told: boolean; tooLong: boolean; quiet: boolean },
+	{ endKnown, tooLong, quiet }: { endKnown: boolean; tooLong: boolean; quiet: boolean },
 	{ autoResume, maxWaitMs }: UsageLimitSettings,
 ): string {
 	if (!autoResume) return "usage limit: run `reeve resume` to continue (auto_resume is off)";
@@ -241,11 +248,11 @@ function reasonOf(
 		const bound = `max_wait (${renderDuration(maxWaitMs)})`;
 		return `the usage limit lasts longer than ${bound}: run \`reeve resume\` to continue`;
 	}
-	return `usage limit, ${endOf(told, resetAtMs)}${quiet ? " and the quiet hours are over" : ""}`;
+	return `usage limit, ${endOf(endKnown, resetAtMs)}${quiet ? " and the quiet hours are over" : ""}`;
 }
 
-function endOf(told: boolean, resetAtMs: number | null): string {
-	if (told) return "parked until it lifts";
+function endOf(endKnown: boolean, resetAtMs: number | null): string {
+	if (endKnown) return "parked until it lifts";
 	if (resetAtMs === null) return "reset time unknown: parked until the next attempt";
 	return "its reset time has passed: parked until the next attempt";
 }

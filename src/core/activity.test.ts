@@ -134,12 +134,12 @@ describe("the activity of an agent", () => {
 			signs: [{ ...hook("rate_limited", 60_000), failure }],
 			nowMs: NOW,
 		};
-		const told = decideActivity(nothing, {
+		const reported = decideActivity(nothing, {
 			...facts,
 			screen: shows("busy"),
 			tellsTurnEnds: true,
 		});
-		expect(told).toMatchObject({ activity: "rate_limited", source: "hook" });
+		expect(reported).toMatchObject({ activity: "rate_limited", source: "hook" });
 	});
 
 	it("is rate-limited from a turn that hit a limit until it lifts, or a turn succeeds", () => {
@@ -208,8 +208,11 @@ describe("the activity of an agent", () => {
 			activity: "waiting_input",
 			failure: null,
 		});
-		const told = { ...hook("ready", 10), failure: { cause: "usage_limit", resetAtMs: NOW + 1 } };
-		expect(decideMenu([told as AgentSign])).toMatchObject({
+		const reported = {
+			...hook("ready", 10),
+			failure: { cause: "usage_limit", resetAtMs: NOW + 1 },
+		};
+		expect(decideMenu([reported as AgentSign])).toMatchObject({
 			activity: "rate_limited",
 			failure: "usage_limit",
 		});
@@ -365,7 +368,7 @@ describe("the activity of an agent", () => {
 		expect(decide([hook("busy", 700)], null).atMs).toBe(NOW - 700);
 	});
 
-	it("is to wait for a person, where something else than its input is on the screen for long", () => {
+	it("is to wait for a person if something other than its input stays on the screen", () => {
 		const hidden = { ...shows("unknown"), hidesInput: true };
 		const facts = { hasRecords: true, tellsTurnEnds: true, nowMs: NOW, screen: hidden };
 		const decided = (activity: Activity, agoMs: number) =>
@@ -383,12 +386,12 @@ describe("the activity of an agent", () => {
 	});
 });
 
-describe("a standstill", () => {
+describe("a stall", () => {
 	const settings = { afterMs: 1_000, steps: ["interrupt", "restart"] } as const;
 	const busy = { activity: "busy", progress: false, inTool: false, nowMs: 1_000 } as const;
 	const start = { sinceMs: 0, found: 0 };
 
-	it("is met step by step, each after as long again", () => {
+	it("leads to one step after the other, each after the same time again", () => {
 		const first = decideStall(start, busy, settings);
 		expect(first.step).toBe("interrupt");
 		expect(decideStall(first.state, { ...busy, nowMs: 1_500 }, settings).step).toBeNull();

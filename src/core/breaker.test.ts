@@ -165,7 +165,7 @@ describe("a half-open circuit", () => {
 		});
 	});
 
-	test("B3 gives the permit out again when the probe was cancelled or proved nothing", () => {
+	test("B3 issues the permit again when the probe was cancelled or proved nothing", () => {
 		const { state, permit } = half();
 		const cancelled = recordCancelled(state, permit as Permit).state;
 		expect(admit(cancelled, at(60_001)).permit).not.toBeNull();

@@ -43,7 +43,7 @@ describe("a budget", () => {
 		else expect(decided).toMatch(reason);
 	});
 
-	test("is not there unless it is given", () => {
+	test("does not exist unless it is configured", () => {
 		expect(decideBudget([], null, TODAY)).toBeNull();
 	});
 

@@ -251,7 +251,7 @@ describe("clean exits", () => {
 		},
 	);
 
-	test("after a kill for lack of memory return the agent to healthy and keep that count (S16)", () => {
+	test("after an out-of-memory kill return the agent to healthy and keep that count (S16)", () => {
 		const oom = exitReport({ uptimeMs: MINUTE_MS, code: 137, cause: "out_of_memory" });
 		const decisions = live([...times(4, oom), clean(), oom]);
 		expect(states(decisions).slice(-3)).toEqual(["degraded", "healthy", "halted"]);
@@ -378,7 +378,7 @@ describe("exits with a cause of their own", () => {
 });
 
 describe("memory", () => {
-	test("holds ten exits, twenty budget entries, five kills for memory, and no more (A6)", () => {
+	test("holds ten exits, twenty budget entries, five out-of-memory kills, and no more (A6)", () => {
 		const settings = { ...DEFAULT_CRASH_POLICY, budget: { exits: 20, withinMs: 1 } };
 		const { state } = live(times(500, crash(MINUTE_MS)), { settings }).at(-1) as CrashDecision;
 		expect(state.exits).toHaveLength(10);

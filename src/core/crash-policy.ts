@@ -17,7 +17,7 @@ import type {
 	ExitClass,
 	RecordedExit,
 } from "./crash-state.js";
-import { NEW_AGENT, NO_WAITS } from "./crash-state.js";
+import { isBudgetUsed, lastOf, NEW_AGENT, NO_WAITS } from "./crash-state.js";
 import { classifyExit, type ExitKind, type ExitReport, renderExit } from "./exit.js";
 import {
 	decideIncurable,
@@ -25,13 +25,7 @@ import {
 	decideTrouble,
 	decideUsageLimit,
 } from "./own-cause.js";
-import {
-	failureDelayMs,
-	isBudgetUsed,
-	lastOf,
-	longestDelayMs,
-	restartAfter,
-} from "./restart-budget.js";
+import { failureDelayMs, longestDelayMs, restartAfter } from "./restart-delay.js";
 import { renderDuration, renderElapsed } from "./units.js";
 
 type Verdict = Omit<CrashDecision, "kind" | "class"> & { readonly class?: ExitClass };

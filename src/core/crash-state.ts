@@ -1,6 +1,6 @@
 /**
  * The settings of the crash policy (from the fleet file), its state per agent (stored as JSON) and its
- * decision. All plain data.
+ * decision. All plain data. The bounded lists in the state are counted here.
  */
 
 import type { Random } from "./backoff.js";
@@ -153,3 +153,19 @@ export const NEW_AGENT: CrashState = Object.freeze({
 	outOfMemoryAt: Object.freeze([]),
 	waits: NO_WAITS,
 });
+
+/** The newest `size` entries; unlike a bare `slice(-size)`, none if the size is 0. */
+export function lastOf<T>(entries: readonly T[], size: number): readonly T[] {
+	return entries.slice(Math.max(0, entries.length - size));
+}
+
+/** Whether the newest `exits` times, oldest first, are all within one span. */
+export function isBudgetUsed(
+	momentsMs: readonly number[],
+	budget: { readonly exits: number; readonly withinMs: number },
+): boolean {
+	const newestMs = momentsMs.at(-1);
+	const oldestMs = momentsMs.at(-budget.exits);
+	if (newestMs === undefined || oldestMs === undefined) return false;
+	return newestMs - oldestMs <= budget.withinMs;
+}

@@ -1,6 +1,6 @@
 /**
  * The typed map of events, shared by log, database, API, page, metrics and notifications. One entry per
- * event type, with its data; `event-docs.ts` describes each.
+ * event type, with its data; `event-docs` describes each.
  */
 
 import type { DrainStep, TurnCause } from "./adapter.js";
@@ -192,6 +192,14 @@ export interface EventMap {
 
 /** The type of an event, such as `agent.exited`. */
 export type EventType = keyof EventMap;
+
+/** A description of every event and of each field of its data. */
+export type EventDocs = {
+	readonly [Type in EventType]: {
+		readonly meaning: string;
+		readonly data: { readonly [Field in keyof EventMap[Type]]: string };
+	};
+};
 
 /** One event as it is stored and sent. */
 export type ReeveEvent = {

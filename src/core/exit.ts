@@ -78,7 +78,7 @@ const KIND_OF_CAUSE: Readonly<Record<ExitCause, ExitKind | "by_code">> = {
 };
 
 /**
- * Kinds that a retry can fix, unless the report or a declared exit code says that they are permanent.
+ * Kinds that a retry can fix, unless the report or a declared exit code marks them as permanent.
  */
 const MAY_BE_PERMANENT: ReadonlySet<ExitKind> = new Set(["failed", "spawn_error"]);
 

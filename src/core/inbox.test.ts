@@ -73,7 +73,7 @@ it("a prompt is recognised even if its whitespace changed", () => {
 	expect(hasText("half a text a b", "a b")).toBe(true);
 });
 
-it("a text cannot end its own paste", () => {
+it("a message cannot end its own paste", () => {
 	expect(pasteText("x\u001b[201~rm\r\ny")).toBe("x[201~rm\ny");
 	expect(markPaste("x")).toBe("\u001b[200~x\u001b[201~");
 });

@@ -83,17 +83,14 @@ describe("adding to a JSON file", () => {
 		expect(addToJson(text, [addition])).toBeNull();
 	});
 
-	test.each(["__proto__", 'a"b\\c', "constructor", ""])(
-		"takes %j for a key like any other",
-		(key) => {
-			const path = ["projects", key, "trusted"];
-			const text = addToJson('{"projects":{"x":{}}}', [{ path, value: true }]) ?? "";
-			const { projects } = JSON.parse(text);
-			expect(Object.keys(projects)).toEqual(["x", key]);
-			expect(Object.getOwnPropertyDescriptor(projects, key)?.value).toEqual({ trusted: true });
-			expect(addToJson(text, [{ path, value: true }])).toBeNull();
-		},
-	);
+	test.each(["__proto__", 'a"b\\c', "constructor", ""])("treats %j like any other key", (key) => {
+		const path = ["projects", key, "trusted"];
+		const text = addToJson('{"projects":{"x":{}}}', [{ path, value: true }]) ?? "";
+		const { projects } = JSON.parse(text);
+		expect(Object.keys(projects)).toEqual(["x", key]);
+		expect(Object.getOwnPropertyDescriptor(projects, key)?.value).toEqual({ trusted: true });
+		expect(addToJson(text, [{ path, value: true }])).toBeNull();
+	});
 
 	test.each([
 		["", "it is empty"],

@@ -158,7 +158,7 @@ describe("events that cause notifications", () => {
 		expect(topic(letter, "t1")).not.toBe(topic(stall, "t1"));
 	});
 
-	test("reports how many it stands for", () => {
+	test("reports how many events it represents", () => {
 		const notice = noticeOf(event("agent.stalled", { step: "notice", after_ms: 1 }));
 		if (notice === null) throw new Error("there is a notice");
 		expect(withCount(notice)).toBe(notice);
@@ -213,7 +213,7 @@ describe("a route", () => {
 	if (notice === null) throw new Error("there is a notice");
 	const noon = { minuteOfDay: 720, lastSentAgoMs: null };
 
-	test("takes its kinds, and its agents or projects", () => {
+	test("gets the notices of its kinds, agents and projects", () => {
 		expect(decideRoute(all, notice, noon)).toBe("send");
 		expect(decideRoute({ ...all, kinds: ["halted"] }, notice, noon)).toBe("not_meant");
 		expect(decideRoute({ ...all, agents: ["web"] }, notice, noon)).toBe("send");
@@ -224,7 +224,7 @@ describe("a route", () => {
 		);
 	});
 
-	test("takes groups of kinds", () => {
+	test("accepts groups of kinds", () => {
 		const about = (type: string, data: object) => noticeOf(event(type, data)) as Notice;
 		const low = about("agent.budget_low", { reason: "80 of 100 tokens", until: "" });
 		const over = about("agent.over_budget", { reason: "100 of 100 tokens", until: "" });

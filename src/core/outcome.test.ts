@@ -71,7 +71,7 @@ describe("an agent's answer", () => {
 		expect(foreign).not.toHaveProperty("response");
 	});
 
-	test("may ask for patience, but only with a number", () => {
+	test("may ask for a delay, but only as a number", () => {
 		const nonsense = { retry_after_ms: "abc" as unknown as number };
 		expect(answer(503, "error", nonsense)).toMatchObject({ retryAfterMs: null });
 		expect(answer(503, "error", { retry_after_ms: -1 })).toMatchObject({ retryAfterMs: 0 });

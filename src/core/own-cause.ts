@@ -5,15 +5,15 @@
  */
 
 import { backoffDelayMs, type Random } from "./backoff.js";
-import type { CrashAction, CrashContext, CrashState } from "./crash-state.js";
-import { type ExitReport, renderExit } from "./exit.js";
 import {
-	failureDelayMs,
+	type CrashAction,
+	type CrashContext,
+	type CrashState,
 	isBudgetUsed,
 	lastOf,
-	longestDelayMs,
-	restartAfter,
-} from "./restart-budget.js";
+} from "./crash-state.js";
+import { type ExitReport, renderExit } from "./exit.js";
+import { failureDelayMs, longestDelayMs, restartAfter } from "./restart-delay.js";
 import { renderDuration, renderElapsed } from "./units.js";
 
 /** The maximum delay for external problems (overload, an exhausted host). */

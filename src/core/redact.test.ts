@@ -68,7 +68,7 @@ describe("redact", () => {
 		expect(redact("secret-one-two secret-one")).toBe("[redacted B_KEY] [redacted A_KEY]");
 	});
 
-	test("takes no shorter value for a longer one with the same beginning that is not there", () => {
+	test("does not mistake a short value for a longer one with the same beginning", () => {
 		const redact = knowing({ A_KEY: "secret-one", B_KEY: "secret-one-two" });
 		expect(redact("a secret-one")).toBe("a [redacted A_KEY]");
 		expect(redact("secret-one-to")).toBe("[redacted A_KEY]-to");
@@ -99,7 +99,7 @@ describe("redact", () => {
 		);
 	});
 
-	test("A6: looks no deeper than it can, and passes on nothing from below", () => {
+	test("A6: stops at a bounded depth, and omits everything below it", () => {
 		const redact = knowing({ A_KEY: "secret-one" });
 		let nested: unknown = "secret-one";
 		for (let depth = 0; depth < 50_000; depth++) nested = [nested];

@@ -28,7 +28,7 @@ describe("a rehearsal", () => {
 		expect(unreached).toBe(1);
 	});
 
-	test("takes the operator to answer at once", () => {
+	test("assumes that the operator answers at once", () => {
 		const { rows } = rehearse(NEW_AGENT, [exit(0, 5_000), exit(0, 5_000)], context);
 		expect(rows.map((row) => row.atMs)).toEqual([5_000, 10_000]);
 	});

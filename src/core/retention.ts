@@ -2,15 +2,15 @@
  * How much history is kept. History is for users and clients that resume; no decision depends on it
  * (the crash policy has its own state), so it may be removed at any time.
  *
- * Age is measured by the wall clock, which may be set, so the newest entries are kept whatever their
- * age.
+ * Age is measured by the wall clock, which may be set, so the newest entries are kept regardless
+ * of their age.
  */
 
 export interface Retention {
 	/** Older entries are removed, except the newest. */
 	readonly ageMsMax: number;
 	readonly eventsMax: number;
-	/** Kept whatever their age. */
+	/** Kept regardless of their age. */
 	readonly eventsMin: number;
 	/** Per agent. */
 	readonly exitsMax: number;

@@ -39,7 +39,7 @@ const piece = fc.oneof(
 );
 const hostile = fc.array(piece, { maxLength: 30 }).map((parts) => Buffer.concat(parts));
 
-describe("whatever comes", () => {
+describe("any input", () => {
 	test("nothing that acts on a terminal comes out", () => {
 		fc.assert(
 			fc.property(hostile, (bytes) => {

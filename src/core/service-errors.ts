@@ -19,8 +19,9 @@ export const SERVICE_TEXTS: readonly TextCause[] = [
 		fix: null,
 	},
 	{
-		// Google ends the text of a rate limit with "check your plan and billing details" as well.
-		match: "quota exceeded for (quota )?metric|/rate-limits",
+		// Google ends the text of a rate limit with "check your plan and billing details" as well, and a rate limit of
+		// tokens on Amazon Bedrock begins like a prompt that is too long.
+		match: "quota exceeded for (quota )?metric|/rate-limits|wait before (trying|sending)",
 		cause: "usage_limit",
 		fix: null,
 	},
@@ -32,7 +33,7 @@ export const SERVICE_TEXTS: readonly TextCause[] = [
 	},
 	{
 		match:
-			"context[ _-]?(length|window|limit|size)|(prompt|input|conversation|request) (is |was )?too (long|large)|(maximum|exceeds?)[^.\\n]{0,40}(context|token (count|limit)|number of tokens)|too many (input )?tokens|\\b413\\b",
+			"context[ _-]?(length|window|limit|size)|(prompt|input|conversation|request) (is |was )?too (long|large)|(maximum|exceeds?)[^.\\n]{0,40}(context|token (count|limit)|number of tokens)|too many (input )?tokens|reduce the length of|\\b413\\b",
 		cause: "context_full",
 		fix: "Compact or restart the conversation: `reeve restart --fresh`.",
 	},
@@ -56,14 +57,14 @@ export const SERVICE_TEXTS: readonly TextCause[] = [
 	},
 	{
 		match:
-			"\\b404\\b|requested (entity|resource|model)[^.\\n]{0,40}not|not_found_error|model_not_found|(unknown|invalid|unsupported) model|issue with the selected model|no (models?|endpoints?|deployments?) (was |were )?found|models?\\b[^.\\n]{0,80}(not found|does not exist|is not (available|supported)|not exist)",
+			"\\b404\\b|requested (entity|resource|model)[^.\\n]{0,40}not|not_found_error|model_not_found|(unknown|invalid|unsupported|no such) model|issue with the selected model|no (models?|endpoints?|deployments?) (was |were )?found|models?\\b[^.\\n]{0,80}(not found|does not exist|is not (available|supported)|not exist)",
 		cause: "config",
 		fix: "Correct the model or the address of the service in the agent's settings.",
 	},
 	{ match: "rate.?limit|\\b429\\b|too many requests", cause: "usage_limit", fix: null },
 	{
 		match:
-			"overloaded|server_error|\\b(408|5(00|02|03|04|20|21|22|23|24|29))\\b|service unavailable|bad gateway|internal server error|ECONNREFUSED|ENOTFOUND|ECONNRESET|EPIPE|ETIMEDOUT|EAI_AGAIN|E(HOST|NET)(UNREACH|DOWN)|(unable to|cannot|could not|failed to) (connect|reach)|connection (reset|refused|error|lost|closed|failed)|error sending request|network error|socket (connection was closed|hang up)|other side closed|premature close|fetch failed|stream (disconnected|error|closed|ended)|timed? ?out|high demand|at capacity",
+			"overloaded|server_error|\\b(408|5(00|02|03|04|20|21|22|23|24|29))\\b|service unavailable|bad gateway|internal server error|ECONNREFUSED|ENOTFOUND|ECONNRESET|EPIPE|ETIMEDOUT|EAI_AGAIN|E(HOST|NET)(UNREACH|DOWN)|(unable to|cannot|could not|failed to) (connect|reach)|connection (reset|refused|error|lost|closed|failed)|error sending request|network error|socket (connection was closed|hang up)|other side closed|premature close|fetch failed|provider returned (an )?error|server had an error|stream (disconnected|error|closed|ended)|timed? ?out|high demand|at capacity",
 		cause: "overloaded",
 		fix: null,
 	},
@@ -97,25 +98,31 @@ export const SERVICE_WORDS: readonly WordRule[] = [
 	{
 		cause: "billing",
 		about:
-			"billing|payments?|credits?|prepaid|prepayments?|balance|spend|spending|invoices?|credit card|overdue|key limit",
-		says: `${USED_UP}|too low|low|insufficient|fail\\w*|declined|limit|requires?|not (found|active|enabled)|negative|zero|expired|suspended|deactivated|due to|add|purchase|buy`,
+			"billing|payments?|credits?|prepaid|prepayments?|balance|budget|funds|spend|spending|invoices?|credit card|card on file|overdue|key limit|top.?up",
+		says: `${USED_UP}|too low|low|insufficient|fail\\w*|declined|limit|requires?|not (found|active|enabled)|negative|zero|expired|suspended|deactivated|due to|add|purchase|buy|spent|closed|unpaid|settle|charged back|delinquent|top.?up|has no|recharge|refill`,
 	},
 	{
 		cause: "context_full",
-		about: "input|prompt|context|messages|conversation|total tokens|payload|string|request|body",
-		says: "too (long|large|big|many tokens)|(longer|larger|bigger) than|length should be|exceeds? [^.\\n]{0,40}(limit|maximum|size|length|window)|maximum (allowed|length|size)",
+		about:
+			"inputs?|prompt|context|messages|conversation|(total|number of) tokens|payload|string|request|body",
+		says: "too (long|large|big|many tokens)|(longer|larger|bigger) than|more (input )?tokens than|(only )?supports (only|up to)|(not|no longer) fit|length should be|exceeds? [^.\\n]{0,40}(limit|maximum|size|length|window|model)|maximum (allowed|length|size|prompt length)",
 	},
 	{
 		cause: "refused",
 		about:
-			"inappropriate|sensitive (content|words|information)|harmful|unsafe|moderat\\w+|safety|prohibited|violat\\w*|legal reasons|inspection|cybersecurity|usage guidelines",
+			"inappropriate|high risk|sensitive (content|words|information)|harmful|unsafe|moderat\\w+|safety|prohibited|violat\\w*|legal reasons|inspection|cybersecurity|usage guidelines",
+	},
+	{
+		cause: "refused",
+		about: "contents?|prompt|text|candidate|output|answer|response",
+		says: "blocked|filtered|guardrails?|not (permitted|allowed)|because of its content|risk",
 	},
 	{ cause: "overloaded", about: "time limit|deadline|time ?outs?" },
 	{
 		cause: "usage_limit",
 		about:
 			"(rate|usage|requests?|tokens?|concurrency|session|hourly|daily|weekly|monthly|hour|day|week|month|plan|account)[\\w -]{0,20}limits?|quotas?|allowance",
-		says: `${USED_UP}|resets?`,
+		says: `${USED_UP}|resets?|(nothing|no [\\w ]{0,20}) (is|are) left|spent`,
 	},
 	{ cause: "usage_limit", about: "throttl\\w*|slow down|rate limit\\w*" },
 	{
@@ -137,7 +144,12 @@ export const SERVICE_WORDS: readonly WordRule[] = [
 	{
 		cause: "config",
 		about: "models?|deployments?|endpoints?|engines?",
-		says: "not (found|available|supported|exist)|does ?n.t exist|no longer|unknown|unsupported|deprecated|retired|decommissioned|removed",
+		says: "not (found|available|supported|exist)|does ?n.t exist|no longer|unknown|unsupported|deprecated|retired|decommissioned|removed|shut down|sunset",
+	},
+	{
+		cause: "config",
+		about: "model (id|identifier|name)s?",
+		says: "invalid|valid|is ?n.t supported",
 	},
 	{
 		cause: "config",
@@ -147,7 +159,7 @@ export const SERVICE_WORDS: readonly WordRule[] = [
 	{
 		cause: "overloaded",
 		about:
-			"unavailable|upstream|disconnect\\w*|name resolution|dns|network|connection|unreachable|gateway|capacity|busy|server error|internal error|decoding response|incomplete (response|chunked)|try again later|temporar\\w+|err_(internet|network|connection|name|timed)\\w*",
+			"unavailable|upstream|disconnect\\w*|name resolution|dns|network|connection|unreachable|gateway|capacity|busy|server error|internal error|decoding response|incomplete (response|chunked)|unexpected eof|try again later|temporar\\w+|err_(internet|network|connection|name|timed)\\w*",
 	},
 ];
 
@@ -161,6 +173,7 @@ export const BY_STATUS: Readonly<Record<number, TurnCause>> = {
 	408: "overloaded",
 	410: "config",
 	413: "context_full",
+	424: "overloaded",
 	425: "overloaded",
 	451: "refused",
 	499: "overloaded",
@@ -187,6 +200,7 @@ export const BY_NAME: Readonly<Record<string, TurnCause>> = {
 	payment_required: "billing",
 	billing_disabled: "billing",
 	insufficient_balance: "billing",
+	budget_exceeded: "billing",
 	billing_hard_limit_reached: "billing",
 	billing_not_active: "billing",
 	context_length_exceeded: "context_full",

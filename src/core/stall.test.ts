@@ -5,7 +5,7 @@ const SETTINGS = { afterMs: 1_000, steps: ["nudge", "interrupt"] } as const;
 const silent = (nowMs: number) =>
 	({ activity: "busy", progress: false, inTool: false, nowMs }) as const;
 
-test("a standstill is noticed once, then each step follows after as long again", () => {
+test("a stall is reported once, then each step follows after the same time again", () => {
 	let state = { sinceMs: 0, found: 0 };
 	const steps: unknown[] = [];
 	for (let nowMs = 0; nowMs <= 6_000; nowMs += 500) {
@@ -19,7 +19,7 @@ test("a standstill is noticed once, then each step follows after as long again",
 	]);
 });
 
-test("without steps a standstill is only noticed", () => {
+test("without steps, a stall is only reported", () => {
 	const decided = decideStall({ sinceMs: 0, found: 0 }, silent(1_000), {
 		afterMs: 1_000,
 		steps: [],
@@ -31,12 +31,12 @@ test.each([
 	["progress", { progress: true }],
 	["a tool that runs", { inTool: true }],
 	["an agent that is ready", { activity: "ready" as const }],
-])("%s ends a standstill", (_, facts) => {
+])("%s ends a stall", (_, facts) => {
 	const decided = decideStall({ sinceMs: 0, found: 1 }, { ...silent(9_000), ...facts }, SETTINGS);
 	expect(decided).toEqual({ state: { sinceMs: 9_000, found: 0 }, step: null });
 });
 
-test("tools have worked when one came or went, or when they used the CPU", () => {
+test("tools have worked if a process started or exited, or if they used the CPU", () => {
 	const before = { processes: "1", cpuMs: 100 };
 	expect(haveWorked(before, { processes: "1 2", cpuMs: 100 }, 1_000)).toBe(true);
 	expect(haveWorked(before, { processes: "1", cpuMs: 110 }, 1_000)).toBe(true);

@@ -9,7 +9,7 @@ const RESULTS: Readonly<Record<string, unknown>> = {
 const fill = (payload: unknown) => fillPayload(payload, (task) => RESULTS[task]);
 
 describe("fillPayload", () => {
-	it("puts the value itself where a text is one reference", () => {
+	it("inserts the value itself if a string is a single reference", () => {
 		expect(fill({ url: "${tasks.fetch.result.data.url}", n: "${tasks.count.result}" })).toEqual({
 			ok: true,
 			payload: { url: "https://x", n: 7 },
@@ -25,7 +25,7 @@ describe("fillPayload", () => {
 		expect(fill("${tasks.fetch.result.data.sizes.0}")).toEqual({ ok: true, payload: 1 });
 	});
 
-	it("writes text, numbers and truth among other text", () => {
+	it("inserts strings, numbers and booleans into other text", () => {
 		const text = "GET ${tasks.fetch.result.data.url}?n=${tasks.count.result}";
 		expect(fill(text)).toEqual({ ok: true, payload: "GET https://x?n=7" });
 	});

@@ -88,9 +88,13 @@ function causeOf(turn: FailedTurn): TurnCause {
 	if (certain != null) return certain;
 	const otherwise = FALLBACK_BY_STATUS[status] ?? cause ?? "unknown";
 	const found = textCause(turn, status);
+	if (found === null || found === "unknown") return otherwise;
 	const isVague = found === "invalid_request" && otherwise !== "unknown";
-	return found === null || found === "unknown" || isVague ? otherwise : found;
+	return isVague || (status === 429 && !OF_TOO_MANY.includes(found)) ? otherwise : found;
 }
+
+/** The causes of a 429. It is about the requests before this one, so not about the size, text or model of this one. */
+const OF_TOO_MANY: readonly TurnCause[] = ["usage_limit", "billing", "overloaded", "auth"];
 
 /** A gateway that fails as a whole may still name the reason that lies with the request or the account. */
 function ofFailingService(named: TurnCause | null): TurnCause {
@@ -99,7 +103,9 @@ function ofFailingService(named: TurnCause | null): TurnCause {
 
 /** The cause in the text; null if it has none. */
 function textCause(turn: FailedTurn, status: number): TurnCause | null {
-	const { text, texts = SERVICE_TEXTS } = turn;
+	const { texts = SERVICE_TEXTS } = turn;
+	// The status was read already; here it would hide what the words say.
+	const text = status === 0 ? turn.text : turn.text.replaceAll(`${status}`, "");
 	const phrase = findText(texts, text)?.text.cause;
 	// A failed turn did not complete, so a matching text must mean something else.
 	const isPhrase = phrase !== undefined && phrase !== "completed" && phrase !== "crash";

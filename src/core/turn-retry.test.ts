@@ -70,7 +70,7 @@ describe("a turn that failed because the service was overloaded", () => {
 		},
 	);
 
-	test("is not continued if its CLI tried it again, and it failed in a way that no retry helps", () => {
+	test("is not continued if the retry of its CLI failed with a cause that no retry fixes", () => {
 		expect(retryAt([asked(0), failed(10), failed(30, "auth")])).toBeNull();
 		expect(retryAt([asked(0), failed(10, "auth"), failed(30)])).toBe(45);
 	});

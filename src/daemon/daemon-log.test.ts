@@ -64,7 +64,7 @@ test("a moved log is reopened at its path, and stderr gets nothing new", () => {
 	expect(same.lines).toEqual([]);
 });
 
-test("where there can be no file, stderr has it all", () => {
+test("without a file, everything goes to stderr", () => {
 	const stderr = elsewhere();
 	openDaemonLog("/proc/no/such/place", { stderr }).write("line\n");
 	expect(stderr.lines).toEqual(["line\n"]);

@@ -13,7 +13,7 @@ import type { Supervisor } from "../services/supervise.js";
 import type { Logger } from "./logger.js";
 import type { CrashReporter } from "./self-care/crash-reporter.js";
 
-/** From an uncaught error to the exit, whatever hangs: 3 s for services, and a little to close. */
+/** The time from an uncaught error to the exit, even if a service hangs: 3 s for services, and a little to close. */
 const CRASH_MS_MAX = 5_000;
 
 export interface Ends {

@@ -1,6 +1,6 @@
 /**
  * The facade that all surfaces call: the agents and their fleets, the gate that orders their starts, and
- * the tasks that are given to them. Failures of one agent never affect others (S17).
+ * the tasks for them. Failures of one agent never affect others (S17).
  */
 
 import type { AgentChange } from "../config/diff.js";
@@ -255,7 +255,7 @@ export class Engine {
 		return { outcome: await this.#startedOrWaiting(id, start, waitMs), reason: null };
 	}
 
-	/** `waiting` if the start does not happen for a reason that may take long, or never ends. */
+	/** `waiting` if the agent cannot start yet, for a reason that may last long or forever. */
 	#startedOrWaiting(
 		id: string,
 		start: Promise<StartOutcome>,
@@ -349,7 +349,7 @@ export class Engine {
 			return { ok: true, reason: "a later run has already started" };
 		}
 		if (stopped.outcome === "not_proven") {
-			return { ok: false, reason: stopped.reason ?? "its processes may be left" };
+			return { ok: false, reason: stopped.reason ?? "its processes may still be running" };
 		}
 		const { outcome } = await this.#startOf(id, runner.startAgain(true));
 		if (outcome === "started" || outcome === "already_running") {

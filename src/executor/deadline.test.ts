@@ -15,7 +15,7 @@ test("a deadline beyond the range of a timer fires when it is due, not at once",
 	expect(onExpiry).toHaveBeenCalledOnce();
 });
 
-test("a deadline can be taken back, also after its timer was renewed", () => {
+test("a deadline can be cancelled, also after its timer was renewed", () => {
 	const onExpiry = vi.fn();
 	const takeBack = startDeadline(30 * DAY_MS, onExpiry);
 	vi.advanceTimersByTime(29 * DAY_MS);

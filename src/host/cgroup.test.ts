@@ -121,7 +121,7 @@ describe("in version 2", () => {
 		expect(readOomKills(old)).toBe(1);
 	});
 
-	test("a group with processes of its own hands nothing down, or none could be put below it", () => {
+	test("a group with processes of its own enables no controllers for groups below it", () => {
 		const lived = showGroup("lived", { "cgroup.type": "domain\n", "cgroup.procs": "17\n" });
 		showGroup("lived/reeve");
 		showGroup(`lived/reeve/test-probe-${process.pid}`);

@@ -10,14 +10,14 @@ import type { AgentView } from "../engine/agent-view.js";
 import type { CallsView, Circuit } from "../engine/tasks/tasks.js";
 import type { StoredExit } from "../ports/store.js";
 import type {
-	AgentJson,
 	ExitJson,
 	FileWatchJson,
 	HealthCheckJson,
 	HibernationJson,
 	ResourcesJson,
 	UsageJson,
-} from "./contract/agents.js";
+} from "./contract/agent-parts.js";
+import type { AgentJson } from "./contract/agents.js";
 import { renderPeople } from "./people-json.js";
 
 export interface AgentContext {

@@ -10,7 +10,12 @@ import type { Writable } from "node:stream";
 import { ReeveError } from "../core/errors.js";
 import type { ReeveEvent } from "../core/events.js";
 import type { Store } from "../ports/store.js";
-import { createOutlet, type Outlet, READER_LIMITS, type ReaderLimits } from "./outlet.js";
+import {
+	createStreamOutput,
+	STREAM_LIMITS,
+	type StreamLimits,
+	type StreamOutput,
+} from "./stream-output.js";
 
 const PAGE = 100;
 
@@ -36,7 +41,7 @@ export interface EventReaders {
 
 export function createEventReaders(
 	store: Store,
-	limits: ReaderLimits = READER_LIMITS,
+	limits: StreamLimits = STREAM_LIMITS,
 ): EventReaders {
 	const live = new Set<(events: readonly ReeveEvent[]) => void>();
 	let stopListening: (() => void) | null = null;
@@ -56,7 +61,7 @@ export function createEventReaders(
 	}
 
 	/** Sends pages from the store up to this event; returns the last one that was checked. */
-	async function send(from: number, to: number, filter: EventFilter, out: Outlet) {
+	async function send(from: number, to: number, filter: EventFilter, out: StreamOutput) {
 		let seq = from;
 		while (seq < to && !out.ended()) {
 			refusePruned(store, seq);
@@ -80,10 +85,10 @@ export function createEventReaders(
 	return {
 		check: (after) => refusePruned(store, after),
 		async replay(after, filter, to, gone) {
-			await send(after, store.lastSeq(), filter, createOutlet(to, gone, limits));
+			await send(after, store.lastSeq(), filter, createStreamOutput(to, gone, limits));
 		},
 		async follow(after, filter, to, gone) {
-			const out = createOutlet(to, gone, limits);
+			const out = createStreamOutput(to, gone, limits);
 			let seq = after;
 			let wake = () => {};
 			const leave = join((events) => {

@@ -3,7 +3,7 @@
  * explicit request. When that viewer leaves, the keyboard returns to the one that had it before.
  */
 
-import type { KeyboardJson } from "./contract/agents.js";
+import type { KeyboardJson } from "./contract/agent-parts.js";
 
 /** Learns who types. */
 export interface Watcher {

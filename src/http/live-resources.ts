@@ -5,7 +5,7 @@
 
 import type { AgentView } from "../engine/agent-view.js";
 import type { ResourceMeter } from "../ports/resources.js";
-import type { ResourcesJson } from "./contract/agents.js";
+import type { ResourcesJson } from "./contract/agent-parts.js";
 import type { LiveResources as LiveJson } from "./contract/streams.js";
 
 const EVERY_MS = 5_000;

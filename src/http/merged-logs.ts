@@ -12,12 +12,11 @@ import type { Routes } from "./contract/routes.js";
 import type { MergedLogJson } from "./contract/streams.js";
 import { findLastLines, textOf } from "./log-lines.js";
 import { LogReader, type ReadItem } from "./log-reader.js";
-import type { Outlet } from "./outlet.js";
+import { STREAM_LIMITS, type StreamOutput } from "./stream-output.js";
 
 type Query = Routes["GET /api/v1/logs"]["query"];
 
 const POLL_MS = 150;
-const HEARTBEAT_MS = 15_000;
 const ROUND_LINES = 500;
 /** Each holds a file open and a chunk in memory (A6). */
 export const MERGED_AGENTS_MAX = 200;
@@ -48,7 +47,7 @@ export function checkMergedQuery({ grep, follow, until }: Query): void {
 export async function streamMergedLogs(
 	parts: MergedParts,
 	query: Query,
-	outlet: Outlet,
+	output: StreamOutput,
 	gone: AbortSignal,
 ): Promise<void> {
 	const filter: Filter = {
@@ -60,7 +59,7 @@ export async function streamMergedLogs(
 		untilMs: query.until === undefined ? Number.POSITIVE_INFINITY : Date.parse(query.until),
 	};
 	const sources = parts.agents.map((agent) => new Source(agent, parts, filter));
-	const send = (item: MergedLogJson) => outlet.write(`${JSON.stringify(item)}\n`);
+	const send = (item: MergedLogJson) => output.write(`${JSON.stringify(item)}\n`);
 	try {
 		const from = query.from?.split(",");
 		for (const [index, source] of sources.entries()) {
@@ -73,8 +72,8 @@ export async function streamMergedLogs(
 			await sleep(POLL_MS, null, { signal: gone }).catch(() => {});
 			const sent = await sendMerged(sources, send, { isLast: false, gone });
 			silentMs = sent > 0 ? 0 : silentMs + POLL_MS;
-			if (silentMs < HEARTBEAT_MS) continue;
-			await outlet.write("\n");
+			if (silentMs < STREAM_LIMITS.heartbeatMs) continue;
+			await output.write("\n");
 			silentMs = 0;
 		}
 	} finally {

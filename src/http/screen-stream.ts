@@ -10,7 +10,7 @@ import type { Engine } from "../engine/engine.js";
 import type { ScreenWatch, StyledScreen } from "../ports/backend.js";
 import type { ChangedRowsJson, ScreenMessages, StyledScreenJson } from "./contract/screens.js";
 import type { Keyboards, Watcher } from "./keyboards.js";
-import { createOutlet, READER_LIMITS, type ReaderLimits } from "./outlet.js";
+import { createStreamOutput, STREAM_LIMITS, type StreamLimits } from "./stream-output.js";
 
 /** At most ten messages a second. */
 const EVERY_MS = 100;
@@ -40,7 +40,7 @@ export async function watchScreen(
 	terminals: Terminals,
 	keyboards: Pick<Keyboards, "watch" | "leave">,
 	id: string,
-	limits: ReaderLimits = READER_LIMITS,
+	limits: StreamLimits = STREAM_LIMITS,
 ): Promise<WatchedScreen> {
 	let hasChanged = true;
 	let closed: string | null = null;
@@ -67,7 +67,7 @@ export async function watchScreen(
 
 	async function send(to: Writable, gone: AbortSignal): Promise<void> {
 		keyboards.watch(id, seat);
-		const out = createOutlet(to, gone, limits);
+		const out = createStreamOutput(to, gone, limits);
 		const beat = setInterval(() => {
 			if (!out.busy()) out.write(": still here\n\n").catch(() => {});
 		}, limits.heartbeatMs);

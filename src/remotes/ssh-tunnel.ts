@@ -99,7 +99,7 @@ class SshTunnel implements Tunnel {
 	constructor(child: ChildProcessWithoutNullStreams, localSocket: string) {
 		this.#child = child;
 		let onOpen: () => void;
-		const heard = new Promise<void>((resolve) => {
+		const answered = new Promise<void>((resolve) => {
 			onOpen = resolve;
 		});
 		child.stdout.setEncoding("utf8").on("data", (text: string) => {
@@ -129,13 +129,13 @@ class SshTunnel implements Tunnel {
 		const failed = this.ended.then((reason) => {
 			throw new Error(reason);
 		});
-		this.opened = Promise.race([heard, failed]);
+		this.opened = Promise.race([answered, failed]);
 		// Not awaited if the tunnel is closed while it opens.
 		this.opened.catch(() => {});
 		this.#beat();
 		const startedAtMs = performance.now();
 		let isOpen = false;
-		void heard.then(() => {
+		void answered.then(() => {
 			isOpen = true;
 		});
 		this.#timer = setInterval(() => {

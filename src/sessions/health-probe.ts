@@ -9,7 +9,7 @@ import type { HealthProbe } from "../engine/runs/health-watch.js";
 import type { Environments } from "./agent-environment.js";
 import { killMarked, runCheckCommand } from "./check-command.js";
 
-/** Commands at the same time; the others wait for their turn, which is no part of their timeout. */
+/** Commands at the same time; the others wait for their turn, which does not count towards their timeout. */
 const COMMANDS_MAX = 8;
 
 /** `owner` is a name of this home among all homes of the host. */

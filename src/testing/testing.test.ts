@@ -28,7 +28,7 @@ describe("the manual clock", () => {
 		expect(clock.pending).toBe(0);
 	});
 
-	test("steps the wall clock without letting time pass", () => {
+	test("sets the wall clock without advancing time", () => {
 		const clock = createManualClock({ steadyMs: 5, wallMs: 100 });
 		clock.stepWall(-86_400_000);
 		clock.advance(10);
@@ -48,7 +48,7 @@ describe("random numbers from a seed", () => {
 		expect(draw(42)[0]).toBeCloseTo(0.6011037519201636, 12);
 	});
 
-	test("keep within their bounds and reach both ends", () => {
+	test("stay within their bounds and reach both ends", () => {
 		const random = createRandom(1);
 		const drawn = Array.from({ length: 2_000 }, () => random.int(-2, 2));
 		expect([...new Set(drawn)].sort((a, b) => a - b)).toEqual([-2, -1, 0, 1, 2]);

@@ -11,7 +11,7 @@ describeIfAllowed(
 	decideNeed(explainNoNamespaces(), process.env["CI"] === "true"),
 	"a fleet under faults",
 	() => {
-		test(`keeps every promise for ${SECONDS} s`, { timeout: 600_000 }, () => {
+		test(`keeps every guarantee for ${SECONDS} s`, { timeout: 600_000 }, () => {
 			const [program, ...args] = chaosCommand();
 			const env = { ...process.env, REEVE_CHAOS_SECONDS: String(SECONDS), REEVE_CHAOS_SEED: "1" };
 			const { status, stdout, stderr } = spawnSync(program, args, { env, encoding: "utf8" });

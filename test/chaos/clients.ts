@@ -83,9 +83,9 @@ async function command(
 		book.count(`${name}: done`);
 		return true;
 	}
-	const told = codeOf(stdout) ?? codeOf(stderr) ?? `exit ${code}`;
-	book.count(`${name}: ${told}`);
-	checkCode(book, name, told, `${stdout}${stderr}`);
+	const reported = codeOf(stdout) ?? codeOf(stderr) ?? `exit ${code}`;
+	book.count(`${name}: ${reported}`);
+	checkCode(book, name, reported, `${stdout}${stderr}`);
 	return false;
 }
 

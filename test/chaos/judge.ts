@@ -100,7 +100,7 @@ function judgeRuns({ world, book, stored }: Case): void {
 	);
 	const runs = new Map(stored.runs.map((run) => [run.runId, run]));
 	const exits = byKey(stored.exits, ({ runId }) => runId);
-	const told = byKey(
+	const reported = byKey(
 		stored.events.filter(({ type }) => type === "agent.exited"),
 		({ run_id }) => run_id ?? "",
 	);
@@ -135,7 +135,7 @@ function judgeRuns({ world, book, stored }: Case): void {
 	}
 	for (const run of stored.runs.filter(({ state }) => state === "ended")) {
 		const found = exits.get(run.runId)?.length ?? 0;
-		const events = told.get(run.runId)?.length ?? 0;
+		const events = reported.get(run.runId)?.length ?? 0;
 		if (found === 1 && events === 1) continue;
 		// A start that failed has no process and no exit.
 		const isStarted = starts.some(({ runId }) => runId === run.runId);
@@ -223,8 +223,9 @@ function judgeTasks({ world, book, stored }: Case): void {
 		const tries = (begun.get(taskId) ?? []).map(([, n]) => Number(n));
 		const facts = [JSON.stringify(task), `attempts in the ledger: ${tries}`];
 		if (!isEnded(status)) book.violated(`every task ends (T1): ${taskId} is ${status}`, facts);
-		const told = ends.get(taskId)?.length ?? 0;
-		if (isEnded(status) && told !== 1) book.violated(`a task ends once (T2): ${told} times`, facts);
+		const reported = ends.get(taskId)?.length ?? 0;
+		if (isEnded(status) && reported !== 1)
+			book.violated(`a task ends once (T2): ${reported} times`, facts);
 		if (new Set(tries).size !== tries.length) {
 			book.violated(`an attempt reaches an agent once: ${taskId}`, facts);
 		}
@@ -265,7 +266,7 @@ function judgePlans({ book, stored }: Case): void {
 /** Every message that was acknowledged reached its agent once, or is reported as dead. */
 function judgeMessages({ world, book, stored }: Case): void {
 	const kept = new Map(stored.messages.map((message) => [message.id, message]));
-	const told = byKey(
+	const reported = byKey(
 		stored.events.filter(({ type }) => type.startsWith("inbox.")),
 		(event) => (event.data as { message?: string }).message ?? "",
 	);
@@ -276,7 +277,7 @@ function judgeMessages({ world, book, stored }: Case): void {
 			const facts = [
 				`${text} to ${name}: ${JSON.stringify(received)}`,
 				JSON.stringify(kept.get(id ?? "") ?? null),
-				...(told.get(id ?? "") ?? []).map((each) => JSON.stringify(each)),
+				...(reported.get(id ?? "") ?? []).map((each) => JSON.stringify(each)),
 			];
 			if (received.length > 1) book.violated(`a message arrives once: ${text}`, facts);
 			if (id === null || received.length > 0) {

@@ -198,8 +198,8 @@ export function readLedger({ fleet }: ChaosWorld): readonly LedgerLine[] {
 /** Prompts that a session agent received, oldest first. */
 export function readPrompts({ fleet }: ChaosWorld, name: string): readonly string[] {
 	return linesOf(join(fleet.folder, "ledgers", `${name}.jsonl`)).flatMap((line) => {
-		const told = JSON.parse(line) as { hook_event_name: string; prompt?: string };
-		return told.hook_event_name === "UserPromptSubmit" ? [told.prompt ?? ""] : [];
+		const reported = JSON.parse(line) as { hook_event_name: string; prompt?: string };
+		return reported.hook_event_name === "UserPromptSubmit" ? [reported.prompt ?? ""] : [];
 	});
 }
 

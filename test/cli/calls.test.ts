@@ -72,7 +72,7 @@ describe("reeve call", () => {
 		expect([ran.code, JSON.parse(ran.stdout), ran.stderr]).toEqual([0, "at once", ""]);
 	});
 
-	test("takes its payload from a file and from stdin", async () => {
+	test("reads its payload from a file and from stdin", async () => {
 		const { folder, env } = home;
 		writeFileSync(join(folder, "payload.json"), '{"from": "file"}');
 		const file = await json<TaskDetailJson>("call", "p:ok", "go", "-p", "@payload.json");

@@ -94,7 +94,7 @@ describe("programs", () => {
 });
 
 describe("places", () => {
-	test("files that others may read are failures, each with its mode and its cure", async () => {
+	test("files that others may read are failures, each with its mode and its fix", async () => {
 		const context = contextOf();
 		const { home } = context;
 		expect((await checkFiles(context)).status).toBe("ok");
@@ -171,7 +171,7 @@ describe("the daemon", () => {
 		});
 	});
 
-	test("deaths of the last week are counted, and the last is shown with its report", async () => {
+	test("crashes of the last week are counted, and the last is shown with its report", async () => {
 		const context = contextOf();
 		const { crashes } = context.home;
 		expect((await checkCrashes(context)).status).toBe("ok");
@@ -239,7 +239,7 @@ describe("the database", () => {
 		const path = await makeDatabase();
 		const before = readFileSync(path);
 		const bytes = statSync(path).size;
-		expect(await inspectDatabase(path, ["unheard-of"])).toEqual({
+		expect(await inspectDatabase(path, ["unknown"])).toEqual({
 			state: "sound",
 			bytes,
 			runs: [],
@@ -250,7 +250,7 @@ describe("the database", () => {
 		expect(large).toMatchObject({ status: "ok", detail: expect.stringContaining("quick_check") });
 	});
 
-	test("a damaged one and one of a newer Reeve are failures with the reason and the cure", async () => {
+	test("a damaged one and one of a newer Reeve are failures with the reason and the fix", async () => {
 		const path = await makeDatabase();
 		const bytes = readFileSync(path);
 		bytes.writeUInt32BE(9_999, 60);

@@ -4,10 +4,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ReeveError } from "../../src/core/errors.js";
-import type { HibernationJson, StartedJson } from "../../src/http/contract/agents.js";
+import type { StartedJson } from "../../src/http/contract/agents.js";
 import type { ReloadedJson } from "../../src/http/contract/fleet.js";
 import type { StoppedJson } from "../../src/http/contract/shapes.js";
-import { agentDetail, agentJson, DOWN } from "../support/agents.js";
+import { agentJson, DOWN } from "../support/agents.js";
 import { startFakeDaemon } from "../support/fake-daemon.js";
 import { runReeve, temporaryFolder } from "../support/reeve.js";
 
@@ -41,11 +41,6 @@ const restarted = (id: string, start: Partial<StartedJson> = {}) => ({
 	...stopped(id),
 	start: started(id, start),
 });
-const HIBERNATED: HibernationJson = {
-	state: "hibernated",
-	...{ after_ms: 60_000, since: "2031-04-05T06:07:08.000Z", idle_ms: 60_000 },
-	...{ freed_bytes: null, why_awake: null },
-};
 const RUNNING = ["web:coder", "web:db", "api:one"].map((id) => agentJson(id));
 
 describe("reeve up", () => {
@@ -182,7 +177,7 @@ describe("reeve down and reeve restart", () => {
 		});
 	});
 
-	test("several scopes are asked for one by one and merged into one answer", async () => {
+	test("several scopes are requested one by one and merged into one answer", async () => {
 		const daemon = await startFakeDaemon({
 			"GET /api/v1/agents": () => ({ agents: RUNNING }),
 			"POST /api/v1/agents/:scope/restart": (scope) => ({ agents: [restarted(scope)] }),
@@ -387,41 +382,24 @@ describe("commands for one agent", () => {
 	});
 
 	test.each([
-		["running", "up", "delivered when the agent is ready"],
+		["running", "up", false, "delivered when the agent is ready"],
 		[
 			"stopped",
 			"down",
+			false,
 			"the agent is stopped, so the message is queued until `reeve up web:coder`",
 		],
-		["stopped", "up", "`reeve explain web:coder` shows why"],
+		["stopped", "up", false, "`reeve explain web:coder` shows why"],
+		["stopped", "up", true, "the agent is hibernated and starts again to receive it"],
 	] as const)(
-		"send reports when a message will be typed: %s, to be %s",
-		async (process, desired, said) => {
-			const daemon = await startFakeDaemon({
-				"POST /api/v1/agents/:id/send": () => ({ bytes: 2, message: "m1", process, desired }),
-			});
+		"send reports when a message will be typed: %s, to be %s, hibernated: %s",
+		async (process, desired, hibernated, said) => {
+			const reply = { bytes: 2, message: "m1", process, desired, hibernated };
+			const daemon = await startFakeDaemon({ "POST /api/v1/agents/:id/send": () => reply });
 			const ran = await runReeve(["send", "web:coder", "hi"], { env: daemon.env });
 			expect(ran.stdout).toContain(said);
 		},
 	);
-
-	test.each([
-		[
-			{ process: "stopped", hibernation: HIBERNATED },
-			"the agent hibernates, so the message starts",
-		],
-		[{ process: "starting", hibernation: null }, "delivered when the agent is ready"],
-	] as const)("send reports that a message wakes the agent: %j", async (facts, said) => {
-		const daemon = await startFakeDaemon({
-			"POST /api/v1/agents/:id/send": () => ({
-				...{ bytes: 2, message: "m1", process: "stopped" as const, desired: "up" as const },
-			}),
-			"GET /api/v1/agents/:id": (id) => agentDetail(id, facts),
-		});
-		const ran = await runReeve(["send", "web:coder", "hi"], { env: daemon.env });
-		expect(ran.stdout).toContain(said);
-		expect(ran.stdout).not.toContain("reeve explain");
-	});
 
 	test.each([
 		["from stdin, without the newline that ends it", [], "a\nb\n", { text: "a\nb", submit: true }],

@@ -188,3 +188,17 @@ test("an error of a remote names it, also in the commands that it suggests", asy
 		hint: "Run `reeve resume box/web:coder`.",
 	});
 });
+
+test("tasks are not counted if one of the hosts does not count its own", async () => {
+	const TASKS = "GET /api/v1/tasks";
+	const task = (id: string) => ({ task_id: id, status: "queued" });
+	const own = { [TASKS]: { tasks: [task("1")], next: null, counts: { queued: 3 } } };
+	const counting = { tasks: [task("2")], next: null, counts: { queued: 2 } };
+	const earlier = { tasks: [task("3")], next: null };
+	const both = createHosts(own, { box: { [TASKS]: counting } });
+	expect(await both.client.call(TASKS, {})).toMatchObject({ counts: { queued: 5 } });
+	const one = createHosts(own, { box: { [TASKS]: counting }, old: { [TASKS]: earlier } });
+	const merged = await one.client.call(TASKS, {});
+	expect(merged.tasks).toHaveLength(3);
+	expect(merged.counts).toBeUndefined();
+});

@@ -56,7 +56,7 @@ export function groupLimitsSuite(
 			});
 		});
 
-		test("hold a fork bomb", async () => {
+		test("contain a fork bomb", async () => {
 			const backend = world.connect();
 			const bomb = `const { spawn } = require("node:child_process");
 			setInterval(() => spawn("sleep", ["100"], { detached: true }).on("error", () => {}), 1);`;

@@ -409,7 +409,7 @@ export function runKillSuite(name: string, createWorld: () => Promise<PtyWorld>)
 			expect(grandchild !== null && isAlive(grandchild)).toBe(false);
 		});
 
-		test("outruns a tree that forks all the time", async () => {
+		test("kills a tree that forks all the time", async () => {
 			const backend = world.connect();
 			const bomb = "f() { sh -c 'sleep 5' & }; while :; do f; f; f; sleep 0.01; done";
 			const handle = await startOk(backend, world.run(["sh", "-c", bomb]));

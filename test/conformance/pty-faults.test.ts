@@ -396,7 +396,7 @@ describe("the starter", options, () => {
 		rmSync(parent, { recursive: true, force: true });
 	});
 
-	test("leaves when its folder was removed and its last run has ended", async () => {
+	test("exits when its folder was removed and its last run has ended", async () => {
 		const folder = join(mkdtempSync(join(tmpdir(), "reeve-gone-")), "pty");
 		const backend = createPtyBackend({ folder });
 		const handle = await startOk(backend, world.request({ type: "lives-on" }));
@@ -498,7 +498,7 @@ describe("output", options, () => {
 		expect(lines.every((line, at) => line === at + 1)).toBe(true);
 	});
 
-	test("that never ends disturbs no other agent", async () => {
+	test("that never ends affects no other agent", async () => {
 		const backend = world.connect();
 		const loud = await startOk(backend, world.run([agentProgram("prints-forever.sh")]));
 		const request = world.request({ type: "echoes-input" });
@@ -509,7 +509,7 @@ describe("output", options, () => {
 		expect(await backend.kill(runOf(loud))).toMatchObject({ ok: true });
 	});
 
-	test("that is more than a screen can take is left out, and the screen is still that at the end", async () => {
+	test("that is too much for a screen is skipped, and the screen still shows the end", async () => {
 		const backend = world.connect();
 		const exits = listen(backend);
 		const seen: string[] = [];

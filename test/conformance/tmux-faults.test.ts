@@ -246,7 +246,7 @@ describeWithTmux("runs that an earlier version has started in tmux", () => {
 		return handle;
 	}
 
-	test("are ended with grace and reported as replaced, and their server leaves", async () => {
+	test("are stopped within their grace period and reported as replaced, and their server exits", async () => {
 		const handles = [await startEarlier("earlier-1"), await startEarlier("earlier-2")];
 		const backend = world.connect();
 		const exits = listen(backend);

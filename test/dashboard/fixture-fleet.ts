@@ -206,8 +206,21 @@ export const FLEET: readonly AgentJson[] = [
 	}),
 ];
 
-/** A few hours of runs, work and exits, different for each agent but always the same. */
-export function fixtureHistory(id: string, index: number): AgentHistoryJson {
+type PastRun = AgentHistoryJson["runs"][number];
+
+/** States in which the last run is over, and how it ended. */
+const LAST_EXITS: Partial<Record<AgentStatusState, readonly [PastRun[2], PastRun[3]]>> = {
+	halted: ["crash", "flapping"],
+	restarting: ["crash", "transient"],
+	ended: ["completed", "clean"],
+	completed: ["completed", "clean"],
+	hibernated: ["requested", null],
+	stopped: ["requested", null],
+};
+
+/** A day of runs, work and exits that fits the state of the agent, and is the same every time. */
+export function fixtureHistory(agent: AgentJson, index: number): AgentHistoryJson {
+	const { id, kind, status } = agent;
 	const to = NOW_MS / 1_000;
 	const from = to - 86_400;
 	let seed = index * 7_919 + 13;
@@ -215,31 +228,56 @@ export function fixtureHistory(id: string, index: number): AgentHistoryJson {
 		seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
 		return seed / 2_147_483_648;
 	};
-	const crash = from + 86_400 * (0.3 + random() * 0.3);
-	const fails = index % 3 === 1;
 	const work: [number, number][] = [];
 	for (let at = from + random() * 4_000; at < to - 3_000; at += 1_500 + random() * 9_000) {
 		work.push([at, at + 300 + random() * 4_000]);
 	}
+	const ended = LAST_EXITS[status.state];
+	const end = status.since === null ? to : Date.parse(status.since) / 1_000;
+	const runs = kind === "call" ? [] : id === "shop:coder" ? nightRuns() : [...earlier()];
+	const waits: AgentHistoryJson["waits"] = runs.flatMap(([, limitAt, cause], n) => {
+		const next = runs[n + 1]?.[0];
+		const isLimit = cause === "usage_limit" && limitAt !== null && next !== undefined;
+		return isLimit ? [[limitAt, next, "limit"] as const] : [];
+	});
+	const isUp = (at: number) =>
+		kind === "call" || runs.some(([start, over]) => at >= start && at < (over ?? to));
 	return {
-		id,
-		runs: fails
-			? [
-					[from, crash, "crash", "transient"],
-					[crash + 30, crash + 900, "usage_limit", null],
-					[crash + 8_000, null, null, null],
-				]
-			: [[from, null, null, null]],
-		work: fails ? work.filter(([at]) => at < crash - 3_000 || at > crash + 8_000) : work,
-		waits: fails ? [[crash + 900, crash + 8_000, "limit"]] : [],
-		restarts: fails ? 2 : 0,
+		...{ id, runs, waits },
+		work: work.filter(([at, over]) => isUp(at) && isUp(over)),
+		restarts: Math.max(0, runs.length - 1),
 	};
+
+	function* earlier(): Generator<PastRun> {
+		const crash = from + 86_400 * (0.3 + random() * 0.3);
+		const crashes = index % 3 === 1 && status.state !== "completed";
+		if (crashes) {
+			yield [from, crash, "crash", "transient"];
+			yield [crash + 30, crash + 900, "usage_limit", null];
+		}
+		const start = crashes ? crash + 8_000 : from;
+		if (status.state !== "halted") {
+			yield [start, ...(ended === undefined ? ([null, null, null] as const) : lastExit())];
+			return;
+		}
+		// Crashes a few seconds apart, then it is halted.
+		for (let n = 6; n >= 0; n--) {
+			const began = n === 6 ? start : end - n * 40 - 5;
+			yield [began, end - n * 40, "crash", n > 3 ? "transient" : "flapping"];
+		}
+	}
+
+	function lastExit(): readonly [number, PastRun[2], PastRun[3]] {
+		return [end, ended?.[0] ?? null, ended?.[1] ?? null];
+	}
 }
 
 const at = (h: number, m: number, s: number) =>
 	new Date(Date.UTC(2026, 5, 15, h, m, s)).toISOString();
 
-/** The night of shop:coder: out of memory, then two crashes. */
+const ACTIONS: Readonly<Record<string, string>> = { usage_limit: "park", requested: "none" };
+
+/** The night of shop:coder: a usage limit, out of memory, then two crashes. */
 export const RUNS: readonly RunJson[] = [
 	run(43, at(3, 12, 58), null, null, null),
 	run(
@@ -263,13 +301,13 @@ export const RUNS: readonly RunJson[] = [
 		["out_of_memory", "out of memory: over its limit of 2 GB"],
 		30_000,
 	),
-	run(39, ago(21 * HOUR), at(0, 0, 8), ["usage_limit", "usage limit of account work"], 0),
+	run(39, at(-7, 6, 20), at(-3, 52, 4), ["usage_limit", "usage limit of account work"], 7_688_000),
 	run(
 		38,
-		ago(30 * HOUR),
-		ago(21 * HOUR),
+		at(-15, 14, 2),
+		at(-7, 6, 20),
 		["requested", "reload: args changed, by token laptop"],
-		0,
+		null,
 	),
 ];
 
@@ -281,19 +319,38 @@ function run(
 	delay: number | null,
 ): RunJson {
 	const uptime = ended === null ? null : Date.parse(ended) - Date.parse(started);
+	const cause = exit?.[0] ?? "";
 	return {
 		...{ number, run_id: `run-${number}`, started_at: started, ended_at: ended, uptime_ms: uptime },
 		exit:
 			exit === null || ended === null
 				? null
 				: {
-						...{ code: exit[0] === "crash" ? 1 : null, signal: null, cause: exit[0], at: ended },
-						...{ class: exit[0] === "crash" ? "transient" : null, uptime_ms: uptime ?? 0 },
+						...{ code: cause === "crash" ? 1 : null, signal: null, cause, at: ended },
+						...{ class: cause === "crash" ? "transient" : null, uptime_ms: uptime ?? 0 },
 						reason: exit[1],
 					},
 		decision:
-			delay === null ? null : { action: "restart", delay_ms: delay, reason: "same conversation" },
+			exit === null
+				? null
+				: {
+						action: ACTIONS[cause] ?? "restart",
+						...{ delay_ms: delay, reason: cause === "requested" ? "" : "same conversation" },
+					},
 	} as RunJson;
+}
+
+/** The same as a history: its first run began before the window. */
+function nightRuns(): readonly PastRun[] {
+	const second = (time: string) => Date.parse(time) / 1_000;
+	return RUNS.toReversed().map(
+		({ started_at: started, ended_at: ended, exit }): PastRun => [
+			Math.max(second(started ?? ""), NOW_MS / 1_000 - 86_400),
+			ended === null ? null : second(ended),
+			exit?.cause ?? null,
+			exit?.cause === "crash" ? "transient" : null,
+		],
+	);
 }
 
 /** Many agents: projects of different sizes, most of them healthy. */

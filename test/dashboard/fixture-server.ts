@@ -352,7 +352,7 @@ function answersOf(
 			/^\/api\/v1\/history$/,
 			() => ({
 				...{ from: NOW_MS / 1_000 - 86_400, to: NOW_MS / 1_000, complete: true },
-				agents: [...agents.keys()].map(fixtureHistory),
+				agents: [...agents.values()].map(fixtureHistory),
 			}),
 		],
 		[/^\/api\/v1\/schedules$/, () => ({ schedules: agents.has("shop:coder") ? SCHEDULES : [] })],
@@ -553,7 +553,8 @@ function answersOf(
 										usd:
 											usage.usd_today === null
 												? null
-												: usage.usd_today * (0.4 + ((n * 37) % 10) / 10),
+												: usage.usd_today *
+													(n === DAYS.length - 1 ? 1 : 0.4 + ((n * 37) % 10) / 10),
 									},
 								],
 					),

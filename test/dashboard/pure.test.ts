@@ -4,7 +4,15 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cardsOf, countNeeds, nextSteps } from "../../dashboard/src/cards.js";
-import { crashCluster, marksOf, placeLabels } from "../../dashboard/src/day.js";
+import {
+	crashCluster,
+	type DayMark,
+	insideOf,
+	lastsUntil,
+	marksOf,
+	moveWindow,
+	placeLabels,
+} from "../../dashboard/src/day.js";
 import {
 	renderAge,
 	renderBytes,
@@ -171,13 +179,47 @@ describe("drawings", () => {
 			["out of memory, then 2 crashes", "failed", 3],
 			["stopped on request", "asked", 1],
 		]);
-		expect(
-			placeLabels(
-				marks,
-				(second) => second / 100,
-				() => 80,
-			),
-		).toHaveLength(1);
+	});
+
+	test("label failures before limits and requests, and never on top of each other", () => {
+		const mark = (at: number, kind: DayMark["kind"], label: string) => ({
+			at,
+			kind,
+			label,
+			count: 1,
+		});
+		const marks = [
+			mark(100, "asked", "stopped on request"),
+			mark(150, "failed", "out of memory"),
+			mark(500, "limited", "usage limit"),
+			mark(980, "failed", "crash"),
+			mark(995, "asked", "stopped on request"),
+		];
+		const at = { widthOf: (label: string) => label.length * 6, width: 1_000 };
+		const placed = placeLabels(marks, (second) => second, at);
+		expect(placed.map(({ mark: { label }, anchor }) => [label, anchor])).toEqual([
+			["crash", "end"],
+			["out of memory", "start"],
+			["usage limit", "start"],
+		]);
+	});
+
+	test("end now, and what was going on when they were read lasts until then", () => {
+		const read = { from: 0, to: 86_400 };
+		expect(moveWindow(read, 0)).toEqual({ ...read, readTo: 86_400 });
+		const window = moveWindow(read, 90_000);
+		expect(window).toEqual({ from: 3_600, to: 90_000, readTo: 86_400 });
+		expect([null, 86_400, 86_000].map((end) => lastsUntil(end, window))).toEqual([
+			90_000, 90_000, 86_000,
+		]);
+		const runs = [
+			[0, 3_000, "crash", "transient"],
+			[3_010, 4_000, "crash", "transient"],
+			[4_010, null, null, null],
+		] as const;
+		expect(insideOf({ runs, work: [[0, 10]], waits: [] }, window)).toEqual({
+			...{ runs: runs.slice(1), work: [], waits: [] },
+		});
 	});
 
 	test("zoom into the latest cluster of exits, or nowhere", () => {

@@ -252,7 +252,7 @@ describe("running agents during a limit", () => {
 		expect(news()).toEqual(["account.limited", "account.probing", "account.released"]);
 	});
 
-	test("and only show so are typed into afterwards, but not where a question is on the screen too", async () => {
+	test("that only show a limit get messages afterwards, unless a question is on the screen too", async () => {
 		reported = [];
 		await passFinely(HOUR_MS + 600_000);
 		expect(FIVE.filter((name) => typed(name) !== "")).toEqual(FIVE);

@@ -42,7 +42,7 @@ describe("a restart without a delay", () => {
 		expect(view()).toMatchObject({ process: "running", agent: { restarts: 1 } });
 	});
 
-	test("does not come about when the agent was stopped (S2)", async () => {
+	test("does not happen if the agent was stopped (S2)", async () => {
 		world.backend.script("p:a", { livesMs: 10_000, code: 3 }, {});
 		await finish(world.engine.up(AT_ONCE, "*"));
 		const down = world.engine.down("*");

@@ -131,18 +131,18 @@ async function createWorld(): Promise<void> {
 	await pass(3_000);
 }
 
-let heard = 0;
+let seenEvents = 0;
 /** Lets time pass; the CLI reacts in between. */
 async function pass(ms: number, stepMs = 250): Promise<void> {
 	for (let left = ms; left > 0; left -= stepMs) {
 		cli.tick();
 		await world.pass(Math.min(stepMs, left));
 		const { events } = world.store;
-		heard = Math.min(heard, events.length);
-		for (const event of events.slice(heard)) {
+		seenEvents = Math.min(seenEvents, events.length);
+		for (const event of events.slice(seenEvents)) {
 			if (event.type === "agent.exited") cli.exited(event.run_id ?? "");
 		}
-		heard = events.length;
+		seenEvents = events.length;
 	}
 	cli.tick();
 }
@@ -160,7 +160,7 @@ async function sleepAfterTurn(): Promise<void> {
 }
 
 beforeEach(async () => {
-	heard = 0;
+	seenEvents = 0;
 	await createWorld();
 });
 
@@ -244,6 +244,18 @@ describe("an agent does not hibernate", () => {
 		expect(view().hibernation?.reason).toBe("its conversation has no record yet");
 	});
 
+	test("but is checked again as soon as it has been idle after its next turn", async () => {
+		await world.engine.reload(fleetOf(FLEET.replace("60s", "10s")));
+		const unrecorded = "its conversation has no record yet";
+		for (let left = 60; left > 0 && view().hibernation?.reason !== unrecorded; left--) {
+			await pass(1_000);
+		}
+		expect(view().hibernation?.reason).toBe(unrecorded);
+		await send("first");
+		await pass(18_000);
+		expect(isAsleep()).toBe(true);
+	});
+
 	test("with a draft that only an earlier daemon knows", async () => {
 		await send("first");
 		await pass(10_000);
@@ -298,7 +310,7 @@ test(`loses nothing in ${ROUNDS} random interleavings`, {
 /** One history; how often the agent hibernated in it. */
 async function interleave(seed: number): Promise<number> {
 	const random = createRandom(seed);
-	heard = 0;
+	seenEvents = 0;
 	await createWorld();
 	cli.showsDrafts = true;
 	const sent: string[] = [];

@@ -163,8 +163,8 @@ describe("a task", () => {
 
 	test("for an unknown agent is rejected, and nothing is accepted", async () => {
 		const host = await createTasksHost();
-		const nobody = host.tasks.submit({ ...ask, agent: "p:missing" });
-		await expect(nobody).rejects.toMatchObject({ code: "agent_not_found" });
+		const unknownAgent = host.tasks.submit({ ...ask, agent: "p:missing" });
+		await expect(unknownAgent).rejects.toMatchObject({ code: "agent_not_found" });
 		const session = host.tasks.submit({ ...ask, agent: "p:session" });
 		await expect(session).rejects.toMatchObject({ code: "not_callable" });
 		expect(host.store.readOpenTasks()).toEqual([]);

@@ -99,7 +99,7 @@ describeWithPostgres("hosts of a cluster", () => {
 		await shows(one, "one up", "two up");
 	});
 
-	test("go on with their agents while the database is gone, and return by themselves", {
+	test("keep their agents running while the database is gone, and rejoin by themselves", {
 		timeout: 300_000,
 	}, async () => {
 		const postgres = await startPostgres();

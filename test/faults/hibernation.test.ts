@@ -1,6 +1,6 @@
 /** Hibernation of a real process under a real daemon: the fake agent speaks claude's arguments and hooks. */
 
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { AgentJson } from "../../src/http/contract/agents.js";
@@ -70,6 +70,62 @@ test(
 		expect(prompts()).toEqual(["first", "second", "use the tool"]);
 		const events = await home.must("events", "--json");
 		expect(events.match(/"type":"agent.woken"/g)?.length).toBe(2);
+	},
+);
+
+/** The memory of all processes of the home except the daemon, as the kernel divides it among those that share it. */
+function memoryBytes(daemonPid: number): number {
+	const read = (pid: string, file: string) => {
+		try {
+			return readFileSync(`/proc/${pid}/${file}`, "latin1");
+		} catch {
+			return "";
+		}
+	};
+	const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && name !== `${daemonPid}`);
+	const ours = pids.filter((pid) =>
+		["cmdline", "environ"].some((file) => read(pid, file).includes(home.folder)),
+	);
+	const sizes = ours.map((pid) => /^Pss: +(\d+) kB/m.exec(read(pid, "smaps_rollup"))?.[1]);
+	return sizes.reduce((sum, size) => sum + Number(size ?? 0) * 1_024, 0);
+}
+
+test.runIf(process.platform === "linux")(
+	"ten sessions that hibernate free the memory that Reeve reports",
+	LONG,
+	async () => {
+		const names = Array.from({ length: 10 }, (_, n) => `a${n}`);
+		const agents = names.map((name) => {
+			const asks = { title: "Run it?", choices: ["Yes", "No"], accepts: ["Yes"] };
+			const script = { ledger: join(home.folder, `${name}.jsonl`), turns: [{ when: "ask", asks }] };
+			const command = JSON.stringify(fakeAgentCommand(script));
+			return `${name}: { adapter: claude, backend: pty, command: ${command}, hibernate: { after: 1s } }`;
+		});
+		home.writeFleet(agents.join("\n"));
+		await home.must("up", "--wait");
+		for (const name of names) await home.must("send", `p:${name}`, "ask");
+		// A question keeps each of them awake until all of them are running.
+		const states = async () => (await home.ps()).map(({ status }) => status.state);
+		const all = (state: string) => async () => (await states()).every((each) => each === state);
+		const isAsked = async () => (await home.ps()).every(({ question }) => question !== null);
+		await eventually(isAsked, "all of them ask");
+		const daemonPid = await home.daemonPid();
+		const before = memoryBytes(daemonPid);
+		for (const name of names) await home.must("answer", `p:${name}`, "1");
+		await eventually(all("hibernated"), "all of them hibernate", 120_000);
+		const after = memoryBytes(daemonPid);
+		const freed = (await home.ps()).reduce(
+			(sum, { hibernation }) => sum + (hibernation?.freed_bytes ?? 0),
+			0,
+		);
+		const mb = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
+		console.log(
+			`ten sessions: ${mb(before)} before, ${mb(after)} after; reported as freed: ${mb(freed)}`,
+		);
+		expect(after).toBeLessThan(before / 5);
+		// Memory that they share is counted for the last of them.
+		expect(freed / (before - after)).toBeGreaterThan(0.5);
+		expect(freed / (before - after)).toBeLessThan(2);
 	},
 );
 

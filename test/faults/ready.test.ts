@@ -71,7 +71,7 @@ function isAlive(pid: number): boolean {
 }
 
 test(
-	"a server counts that listens on ::1 only, by its port and by its URL",
+	"a server that listens on ::1 only makes the agent ready, by its port and by its URL",
 	LONG,
 	async ({ skip }) => {
 		const server = createServer((_request, reply) => reply.end());

@@ -22,7 +22,7 @@ const events = async () =>
 		.split("\n")
 		.map((line) => JSON.parse(line) as ReeveEvent);
 
-test("a request that is refused while nothing can be stored is never carried out", {
+test("a request that is refused while nothing can be stored has no effect later", {
 	timeout: 300_000,
 }, async () => {
 	home = createFleetHome();

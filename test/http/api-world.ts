@@ -141,16 +141,16 @@ export async function createApiWorld(
 		onError: (error) => failures.push(error),
 	});
 	const network = createServer();
-	const ways = [api.serve(server, { type: "socket" })];
+	const closers = [api.serve(server, { type: "socket" })];
 	server.listen(socketPath);
 	network.listen(0, "127.0.0.1");
 	await Promise.all([once(server, "listening"), once(network, "listening")]);
 	const { port } = network.address() as AddressInfo;
 	const hosts = [`127.0.0.1:${port}`, `localhost:${port}`];
-	ways.push(api.serve(network, { type: "network", hosts, secure: false, cookie: COOKIE }));
+	closers.push(api.serve(network, { type: "network", hosts, secure: false, cookie: COOKIE }));
 	onTestFinished(async () => {
 		for (const each of [server, network]) each.closeAllConnections();
-		await Promise.all(ways.map((close) => close()));
+		await Promise.all(closers.map((close) => close()));
 	});
 	await world.engine.up(FLEET, "p:web");
 	await world.settle();

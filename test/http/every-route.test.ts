@@ -93,8 +93,8 @@ describe("through the typed client", () => {
 			["p:web", "already_running"],
 			["p:db", "started"],
 		]);
-		const nobody = api.client.call("POST /api/v1/agents/:scope/up", { place: "q" });
-		await expect(nobody).rejects.toMatchObject({ code: "agent_not_found" });
+		const unknownAgent = api.client.call("POST /api/v1/agents/:scope/up", { place: "q" });
+		await expect(unknownAgent).rejects.toMatchObject({ code: "agent_not_found" });
 	});
 
 	test("a remote is added, listed, connected again and removed", async () => {

@@ -306,7 +306,7 @@ async function endsWell(
 	await until("the turn ends", async () => isIdle(await agent()), 300_000).catch(wrong("no end"));
 	await watch.refresh();
 	seen.reported = "busy, then ready";
-	if (watch.stalls() > 0) throw new Wrong("a standstill was reported");
+	if (watch.stalls() > 0) throw new Wrong("a stall was reported");
 	if (watch.failures().length > 0) throw new Wrong("a failed turn was reported");
 	for (const pid of running(marker)) process.kill(pid, "SIGKILL");
 }

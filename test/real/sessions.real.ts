@@ -115,8 +115,8 @@ describe.each([...CLIS, QWEN, COPILOT].map((cli) => [cli.cli, cli] as const))(
 					const { activity, failure: cause, detail } = expected;
 					await until(`${activity}, failed by ${cause}`, async () => {
 						const seen = await agent();
-						const says = (seen.activity_detail ?? "").includes(detail ?? "");
-						return seen.activity === activity && seen.turn_failure === cause && says;
+						const matches = (seen.activity_detail ?? "").includes(detail ?? "");
+						return seen.activity === activity && seen.turn_failure === cause && matches;
 					});
 				}
 				// A key too many is no harmless one: two Esc rewind an idle copilot.
@@ -153,8 +153,8 @@ describe.each([...CLIS, QWEN, COPILOT].map((cli) => [cli.cli, cli] as const))(
 			const down = JSON.parse(await home.must("down", "p", "--json"));
 			const steps = await session.events("agent.drain_step");
 			const tookS = ((performance.now() - sinceMs) / 1_000).toFixed(1);
-			const told = `${name}: ${tookS} s, ${steps.map(({ data }) => JSON.stringify(data))}`;
-			console.log(`${told}, ${JSON.stringify(down)}`);
+			const line = `${name}: ${tookS} s, ${steps.map(({ data }) => JSON.stringify(data))}`;
+			console.log(`${line}, ${JSON.stringify(down)}`);
 			expect(down).toMatchObject([{ outcome: "graceful" }]);
 			expect(running(marker)).toEqual([]);
 			expect(running(bench.place.home)).toEqual([]);

@@ -108,7 +108,7 @@ const CANARIES: readonly Canary[] = [
 	{
 		name: "the slow-burn budget is never spent",
 		world: "crash",
-		file: "restart-budget.ts",
+		file: "crash-state.ts",
 		find: "return newestMs - oldestMs <= budget.withinMs;",
 		replace: "return false;",
 		breaks: /S16/,

@@ -18,7 +18,7 @@ export const BEHAVIOURS = [
 	"recovers",
 	"runs out of memory",
 	"cannot start",
-	"meets limits and overloads",
+	"hits limits and overloads",
 	"does anything",
 ] as const;
 export type Behaviour = (typeof BEHAVIOURS)[number];
@@ -52,7 +52,7 @@ export function createChild(habit: Behaviour, settings: CrashPolicySettings): Ch
 			}),
 		"cannot start": (random) =>
 			exitReport({ uptimeMs: 0, cause: "spawn_error", permanent: random.chance(0.5) }),
-		"meets limits and overloads": (random) =>
+		"hits limits and overloads": (random) =>
 			exitReport({
 				uptimeMs: random.int(0, windowMs * 4),
 				code: random.pick([0, 1]),

@@ -31,7 +31,7 @@ describe.each(names)("the %s world", (name) => {
 	const replay = seed !== undefined && stepsAsked === undefined;
 
 	if (replay) {
-		test(`lives the life of seed ${seed} again`, () => {
+		test(`repeats the life of seed ${seed}`, () => {
 			const life = liveOnce(WORLDS[name], core, seed);
 			if ("invariant" in life) expect.fail(renderFailure(name, life));
 			expect(life.steps).toBeGreaterThan(0);
@@ -46,7 +46,7 @@ describe.each(names)("the %s world", (name) => {
 	});
 });
 
-test("a life is the same whenever it is lived from the same seed", () => {
+test("the same seed always gives the same life", () => {
 	for (const name of names) {
 		expect(liveOnce(WORLDS[name], core, 7)).toEqual(liveOnce(WORLDS[name], core, 7));
 	}

@@ -2,7 +2,8 @@
 
 import { DEFAULT_CRASH_POLICY, NEW_AGENT } from "../../src/core/crash-state.js";
 import { toSnakeKeys } from "../../src/core/key-case.js";
-import type { AgentDetailJson, AgentJson, ExitJson } from "../../src/http/contract/agents.js";
+import type { ExitJson } from "../../src/http/contract/agent-parts.js";
+import type { AgentDetailJson, AgentJson } from "../../src/http/contract/agents.js";
 import type { DaemonJson } from "../../src/http/contract/daemon.js";
 
 export function agentJson(id: string, facts: Partial<AgentJson> = {}): AgentJson {

@@ -119,7 +119,7 @@ describe("a run in a scope of a real systemd", () => {
 		expect(exits.all).toEqual([]);
 	});
 
-	test("may end in its own way when systemd stops the unit", async () => {
+	test("may exit in its own way when systemd stops the unit", async () => {
 		const backend = world.connect();
 		const exits = listen(backend);
 		const tidy = "trap 'echo tidied; exit 7' TERM; echo ready; while :; do sleep 0.1; done";

@@ -101,7 +101,7 @@ describe("a fake agent in a terminal", () => {
 		expect(transcript.split("\n").filter(Boolean)).toHaveLength(2);
 	});
 
-	test("takes an Enter that comes with the text as a part of the text", async () => {
+	test("treats an Enter that comes with the text as part of the text", async () => {
 		const agent = open({});
 		await agent.shows("❯");
 		agent.terminal.write("hello\r");

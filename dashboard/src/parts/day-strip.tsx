@@ -2,10 +2,10 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { marksOf, placeLabels } from "../day.js";
+import { type DayWindow, insideOf, lastsUntil, marksOf, placeLabels } from "../day.js";
 import type { Agent } from "../fleet.js";
 import { renderClock, renderDay } from "../format.js";
-import { histories } from "../history.js";
+import { drawn, histories } from "../history.js";
 import { drawPaths, summarize } from "./strip.js";
 
 const HEIGHT = 20;
@@ -29,8 +29,9 @@ export function useWidth(start: number) {
 
 export function DayStrip({ agent, labels = true }: { agent: Agent; labels?: boolean }) {
 	const { element, width } = useWidth(1_000);
-	const { from, to, byId } = histories.value;
-	const history = byId.get(agent.id);
+	const history = histories.value.byId.get(agent.id);
+	const window = drawn.value;
+	const { from, to } = window;
 	const scale = (second: number) =>
 		Math.min(Math.max((second - from) / Math.max(to - from, 1), 0), 1) * width.value;
 	const top = labels ? TOP : 0;
@@ -45,7 +46,7 @@ export function DayStrip({ agent, labels = true }: { agent: Agent; labels?: bool
 				>
 					<Hours from={from} to={to} scale={scale} top={top} width={width.value} />
 					<g transform={`translate(0 ${top})`}>
-						<Bands history={history} scale={scale} to={to} />
+						<Bands history={history} scale={scale} window={window} />
 					</g>
 					{labels && (
 						<Labels history={history} scale={scale} width={width.value} from={from} to={to} />
@@ -60,9 +61,9 @@ export function DayStrip({ agent, labels = true }: { agent: Agent; labels?: bool
 type History = NonNullable<ReturnType<typeof histories.value.byId.get>>;
 type ScaleProps = { readonly scale: (second: number) => number };
 
-function Bands({ history, scale, to }: ScaleProps & { history: History; to: number }) {
-	const paths = drawPaths(history, scale, to, { height: HEIGHT, band: 14, tick: 2 });
-	const waits = history.waits.filter(([, , kind]) => kind !== "input");
+function Bands({ history, scale, window }: ScaleProps & { history: History; window: DayWindow }) {
+	const paths = drawPaths(history, scale, window, { height: HEIGHT, band: 14, tick: 2 });
+	const waits = insideOf(history, window).waits.filter(([, , kind]) => kind !== "input");
 	return (
 		<>
 			<Hatch id="wait-hatch" />
@@ -74,7 +75,7 @@ function Bands({ history, scale, to }: ScaleProps & { history: History; to: numb
 					x={scale(start)}
 					y={3}
 					height={14}
-					width={Math.max(scale(end) - scale(start), 1)}
+					width={Math.max(scale(lastsUntil(end, window)) - scale(start), 1)}
 					fill="url(#wait-hatch)"
 				/>
 			))}
@@ -148,25 +149,15 @@ function Labels({
 	// Exits closer than 6 px become one mark.
 	const near = ((to - from) / Math.max(width, 1)) * 6;
 	const marks = marksOf(history, Math.max(near, 60));
-	const lengthOf = (label: string) => label.length * 6.4;
-	const placed = placeLabels(marks, scale, ({ label }) => lengthOf(label));
+	const inside = marks.filter(({ at }) => at >= from);
+	const widthOf = (label: string) => label.length * 6.4;
 	return (
 		<>
-			{placed.map(({ at, kind, label }) => {
-				const x = scale(at);
-				const right = x + lengthOf(label) > width;
-				return (
-					<text
-						key={at}
-						class={`label ${kind}`}
-						x={right ? x + 2 : x - 2}
-						y={12}
-						text-anchor={right ? "end" : "start"}
-					>
-						{label}
-					</text>
-				);
-			})}
+			{placeLabels(inside, scale, { widthOf, width }).map(({ mark, x, anchor }) => (
+				<text key={mark.at} class={`label ${mark.kind}`} x={x} y={12} text-anchor={anchor}>
+					{mark.label}
+				</text>
+			))}
 		</>
 	);
 }

@@ -116,25 +116,39 @@ function Next({ agent }: { agent: Agent }) {
 		case "completed":
 			return <>Nothing: its work is done. You can run it again.</>;
 		case "working":
+			if (agent.kind !== "session") return <>It answers its calls. New ones wait their turn.</>;
 			return <>It works until its turn ends. Then the waiting messages are typed.</>;
 		case "ready":
 		case "finished":
-			return <>Waits for a message.</>;
+			return agent.kind === "session" ? <>It waits for a message.</> : <>It waits for a call.</>;
+		case "running":
+			return <>It runs until it exits or you stop it.</>;
+		case "starting":
+			return <>It becomes ready, or its start times out.</>;
+		case "stopping":
+			return <>It exits. If it takes too long, Reeve kills it.</>;
+		case "limited":
+			return <>It continues when the limit lifts. The time is not known.</>;
 		case "hibernated":
 			return <>Nothing until it is needed: a message, its terminal or a start wakes it.</>;
 		case "degraded":
 			return <DegradedNext agent={agent} />;
 		case "stalled":
-			return <>Look at its screen: it may wait for something that Reeve cannot see.</>;
+			return <>Nothing by itself. Look at its screen: it may wait for something.</>;
 		case "dead_letters":
 			return <>New calls run. The failed ones wait until you replay or discard them.</>;
-		default:
-			return <>Reeve has nothing to do.</>;
+		case "restarting":
+		case "over_budget":
+		case "circuit_open":
+		case "unknown":
+			return <>Not known.</>;
 	}
 }
 
 function DegradedNext({ agent }: { agent: Agent }) {
 	const check = agent.health_check;
+	if (agent.status.needs_you) return <>Nothing until you fix the cause and resume it.</>;
+	if (agent.circuit === "half_open") return <>One call is let through. Its outcome decides.</>;
 	if (check?.state !== "unhealthy") return <>It recovers if it keeps running.</>;
 	if (check.action === "notify")
 		return <>Reeve only reports it: restart it if it does not recover.</>;
@@ -316,25 +330,41 @@ export function sumDays(rows: readonly Row[], today: string, count = 7): readonl
 	});
 }
 
+/** Bars of more than a week have no room for every number. */
+const WEEK = 7;
+
 /** One bar per day; in dollars if any day has a cost, else in tokens. */
 export function DayBars({ days }: { days: readonly UsageDay[] }) {
 	const inUsd = days.some(({ usd }) => usd !== null);
-	const amountOf = ({ usd, tokens }: UsageDay) => (inUsd ? (usd ?? 0) : tokens);
-	const most = Math.max(...days.map(amountOf), Number.MIN_VALUE);
-	const render = (day: UsageDay) => {
-		const value = amountOf(day);
+	const amounts = days.map(({ usd, tokens }) => (inUsd ? (usd ?? 0) : tokens));
+	const most = Math.max(...amounts, Number.MIN_VALUE);
+	const render = (value: number) => {
 		if (value === 0) return "0";
 		return inUsd ? value.toFixed(2) : renderCount(value);
 	};
+	const last = days.length - 1;
+	const isLong = days.length > WEEK;
+	const hasAmount = (index: number) =>
+		!isLong || index === last || (amounts[index] === most && last - index > 3);
+	const hasDate = (index: number) => !isLong || (last - index) % 3 === 0;
 	return (
-		<ul class="bars" aria-label={inUsd ? "Cost by day, in dollars" : "Tokens by day"}>
-			{days.map((day, index) => (
-				<li key={day.day} class={index === days.length - 1 ? "now" : ""}>
-					<span>{render(day)}</span>
-					<div style={{ height: `${Math.max((amountOf(day) / most) * 60, 1)}%` }} />
-					<span>{renderDay(Date.parse(`${day.day}T12:00:00`))}</span>
-				</li>
-			))}
+		<ul
+			class={isLong ? "bars long" : "bars"}
+			aria-label={inUsd ? "Cost by day, in dollars" : "Tokens by day"}
+		>
+			{days.map(({ day }, index) => {
+				const amount = amounts[index] ?? 0;
+				const atMs = Date.parse(`${day}T12:00:00`);
+				return (
+					<li key={day} class={index === last ? "now" : ""} title={`${day}: ${render(amount)}`}>
+						<span class={hasAmount(index) ? "" : "away"}>{render(amount)}</span>
+						<div style={{ height: `${Math.max((amount / most) * 60, 1)}%` }} />
+						<span class={hasDate(index) ? "" : "blank"}>
+							{isLong ? Number(day.slice(-2)) : renderDay(atMs)}
+						</span>
+					</li>
+				);
+			})}
 		</ul>
 	);
 }

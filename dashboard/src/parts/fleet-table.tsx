@@ -9,7 +9,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { AgentStatusState } from "../../../src/core/agent-status.js";
 import { type Agent, list, resources } from "../fleet.js";
 import { nameOf, renderBytes, renderCount, renderUsd, sentence } from "../format.js";
-import { histories } from "../history.js";
+import { drawn, histories } from "../history.js";
 import { notAnswering, silent } from "../hosts.js";
 import { agentLink, go } from "../route.js";
 import { cliOf, StateLine, StateWord, whyOf } from "../state-words.js";
@@ -252,7 +252,8 @@ function Table({ scroller }: { scroller: { current: HTMLElement | null } }) {
 	const windowed = all.length > visible + 20;
 	const start = windowed ? Math.min(from.value, Math.max(0, all.length - visible)) : 0;
 	const end = windowed ? start + visible : all.length;
-	const { from: fromS, to: toS, byId } = histories.value;
+	const { byId } = histories.value;
+	const window = drawn.value;
 	return (
 		<table class="agents" aria-rowcount={all.length}>
 			<thead>
@@ -307,7 +308,7 @@ function Table({ scroller }: { scroller: { current: HTMLElement | null } }) {
 					const { agent } = line;
 					const history = byId.get(agent.id);
 					const width = dense.value ? 96 : 120;
-					const strip = <Strip history={history} from={fromS} to={toS} width={width} />;
+					const strip = <Strip history={history} window={window} width={width} />;
 					const row = { agent, strip, restarts: history?.restarts ?? null };
 					return dense.value ? (
 						<DenseRow key={agent.id} {...row} />

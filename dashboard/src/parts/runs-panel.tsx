@@ -194,24 +194,29 @@ function whyEnded({ exit, ended_at: ended }: RunJson): string {
 	return sentence(visibleLine(exit.reason));
 }
 
+/** By the action of the policy. */
 const DID: Readonly<Record<string, string>> = {
 	restart: "Restarted",
-	start: "Restarted",
-	wait: "Waited",
 	park: "Waited for the limit",
 	halt: "Halted: no more restarts",
-	none: "Nothing",
 	stop: "Left stopped",
-	ask: "Asked you",
-	prompt: "Asked you",
+	complete: "Nothing: its work is done",
+	ask_operator: "Asked you",
+	none: "Nothing",
 };
 
 function whatReeveDid({ decision }: RunJson): string {
 	if (decision === null) return "";
 	const { action, delay_ms: delay, reason } = decision;
 	const done = DID[action] ?? sentence(action.replaceAll("_", " "));
-	const after = delay === null ? "" : delay < 1_000 ? " at once" : ` after ${renderTook(delay)}`;
+	const after = delay === null ? "" : afterWords(action, delay);
 	return reason === "" ? `${done}${after}` : `${done}${after}. ${sentence(visibleLine(reason))}`;
+}
+
+function afterWords(action: string, delay: number): string {
+	// It may have been resumed earlier.
+	if (action === "park") return `, at most ${renderTook(delay)}`;
+	return delay < 1_000 ? " immediately" : ` after ${renderTook(delay)}`;
 }
 
 interface Span {

@@ -4,6 +4,7 @@
  */
 
 import type { AgentHistoryJson } from "../../../src/http/contract/history.js";
+import { type DayWindow, insideOf, lastsUntil } from "../day.js";
 import { countOf } from "../format.js";
 import { tickOf } from "../ticks.js";
 
@@ -27,11 +28,12 @@ interface Shape {
 }
 
 export function drawPaths(
-	{ runs, work, waits }: AgentHistoryJson,
+	history: AgentHistoryJson,
 	scale: Scale,
-	toSecond: number,
+	window: DayWindow,
 	{ height, band, tick }: Shape,
 ): Paths {
+	const { runs, work, waits } = insideOf(history, window);
 	const top = (height - band) / 2;
 	const bar = (from: number, to: number) => {
 		const [x, end] = [scale(from), scale(to)];
@@ -45,13 +47,13 @@ export function drawPaths(
 			.join("");
 	const middle = height / 2 - 1;
 	return {
-		ran: runs.map(([start, end]) => bar(start, end ?? toSecond)).join(""),
-		worked: work.map(([start, end]) => bar(start, end)).join(""),
+		ran: runs.map(([start, end]) => bar(start, end ?? window.to)).join(""),
+		worked: work.map(([start, end]) => bar(start, lastsUntil(end, window))).join(""),
 		waited: waits
 			.filter(([, , kind]) => kind !== "input")
 			.map(([start, end]) => {
 				const x = scale(start);
-				const width = round(Math.max(scale(end) - x, 0.75));
+				const width = round(Math.max(scale(lastsUntil(end, window)) - x, 0.75));
 				return `M${round(x)} ${middle}h${width}v2h${-width}Z`;
 			})
 			.join(""),
@@ -67,17 +69,17 @@ function round(value: number): number {
 
 export interface StripProps {
 	readonly history: AgentHistoryJson | undefined;
-	readonly from: number;
-	readonly to: number;
+	readonly window: DayWindow;
 	readonly width?: number;
 }
 
 /** The last 24 hours of an agent, in a row. */
-export function Strip({ history, from, to, width = 120 }: StripProps) {
+export function Strip({ history, window, width = 120 }: StripProps) {
 	if (history === undefined)
 		return <svg class="strip" width={width} height="16" aria-hidden="true" />;
+	const { from, to } = window;
 	const scale = (second: number) => Math.min(Math.max((second - from) / (to - from), 0), 1) * width;
-	const paths = drawPaths(history, scale, to, { height: 16, band: 6, tick: 2 });
+	const paths = drawPaths(history, scale, window, { height: 16, band: 6, tick: 2 });
 	return (
 		<svg class="strip" width={width} height="16" role="img" aria-label={summarize(history)}>
 			<path class="ran" d={paths.ran} />

@@ -20,6 +20,7 @@ const PAGE = 100;
 /** The tab never holds a whole history. */
 const EVENTS_MAX = 1_000;
 const SHOW_EVERY_MS = 250;
+const NEAR_END_PX = 100;
 
 const WINDOWS = {
 	"15": "Last 15 minutes",
@@ -59,6 +60,7 @@ export function Events() {
 	const events = useSignal<readonly Shown[]>([]);
 	const next = useSignal<number | null>(null);
 	const problem = useSignal<string | null>(null);
+	const isRead = useSignal(false);
 	const end = useRef<HTMLDivElement>(null);
 	const query = () => ({
 		limit: PAGE,
@@ -71,21 +73,29 @@ export function Events() {
 	const toEnd = () => {
 		if (follow.value) requestAnimationFrame(() => end.current?.scrollIntoView({ block: "end" }));
 	};
+	/** New rows move nothing while earlier ones are being read. */
+	const isAtEnd = () =>
+		(end.current?.getBoundingClientRect().top ?? 0) <= innerHeight + NEAR_END_PX;
 	const readOlder = async (before: number | null) => {
 		const page = await call("GET /api/v1/events/list", {
 			query: before === null ? query() : { ...query(), before },
 		});
 		const found = [...page.events].reverse();
-		events.value = before === null ? found : [...found, ...events.value].slice(0, EVENTS_MAX);
+		events.value =
+			before === null
+				? joinEvents(found, events.value)
+				: [...found, ...events.value].slice(0, EVENTS_MAX);
 		next.value = page.next;
 		return undefined;
 	};
 	const key = `${minutes.value}|${type.value}|${agent.value}`;
 	useEffect(() => {
 		events.value = [];
+		isRead.value = false;
 		readOlder(null).then(
 			() => {
 				problem.value = null;
+				isRead.value = true;
 				toEnd();
 			},
 			(error: unknown) => {
@@ -99,9 +109,10 @@ export function Events() {
 			waiting.push(event);
 			timer ??= setTimeout(() => {
 				timer = null;
-				events.value = [...events.value, ...waiting].slice(-EVENTS_MAX);
+				const wasAtEnd = isAtEnd();
+				events.value = joinEvents(events.value, waiting).slice(-EVENTS_MAX);
 				waiting = [];
-				toEnd();
+				if (wasAtEnd) toEnd();
 			}, SHOW_EVERY_MS);
 		});
 		return () => {
@@ -142,7 +153,9 @@ export function Events() {
 						Older events
 					</Button>
 				)}
-				{events.value.length === 0 && problem.value === null ? (
+				{events.value.length === 0 && problem.value === null && !isRead.value ? (
+					<p class="soft">Reading…</p>
+				) : events.value.length === 0 && problem.value === null ? (
 					<p class="soft">
 						Nothing happened in this time.{" "}
 						<button
@@ -164,6 +177,13 @@ export function Events() {
 			</main>
 		</div>
 	);
+}
+
+/** An event that was also in the list is shown once. */
+function joinEvents(list: readonly Shown[], more: readonly Shown[]): readonly Shown[] {
+	const keyOf = ({ host = "", seq }: Shown) => `${host} ${seq}`;
+	const known = new Set(list.slice(-PAGE).map(keyOf));
+	return [...list, ...more.filter((event) => !known.has(keyOf(event)))];
 }
 
 function Select({

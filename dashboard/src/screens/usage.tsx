@@ -80,9 +80,7 @@ export function Usage() {
 					<option value="31">31 days</option>
 				</select>
 			</div>
-			{reply.days.length > 0 && (
-				<DayBars days={sumDays(reply.days, reply.today, Math.min(days.value, 14))} />
-			)}
+			{reply.days.length > 0 && <DayBars days={sumDays(reply.days, reply.today, days.value)} />}
 			<Budgets budgets={reply.budgets ?? []} />
 			<Accounts accounts={reply.accounts} rows={reply.days} />
 			<Totals

@@ -21,7 +21,7 @@ export interface EarlierFiles {
 	exit(runId: string): RunExit | null;
 	/** The handle of an unfinished run; null if there is none. */
 	handle(runId: string): RunHandle | null;
-	/** The exit is stored. The tmux server of the run leaves with its last program. */
+	/** The exit is stored. The tmux server of the run exits with its last program. */
 	forget(runId: string): void;
 }
 

@@ -47,7 +47,7 @@ describe("frames", () => {
 		expect(createFrameDecoder(STARTER_PAYLOAD_MAX)(head)).toEqual([]);
 	});
 
-	test("with something where there must be nothing are none", () => {
+	test("with data where none is allowed are invalid", () => {
 		const head = encodeFrame(46, Buffer.alloc(0));
 		head.writeUInt16LE(7, 6);
 		expect(() => createFrameDecoder(SHIM_PAYLOAD_MAX)(head)).toThrow(/not a frame/);

@@ -1,7 +1,7 @@
 /**
  * Agents that are shown in sessions of a tmux server. A layer: another backend holds the runs, outside of tmux, and this
  * one keeps a session open for each, in which a small program shows the run's terminal. tmux can be killed at any time:
- * the agents live on, and their sessions are opened again.
+ * the agents keep running, and their sessions are opened again.
  */
 
 import { createHash } from "node:crypto";

@@ -1,6 +1,6 @@
 /**
  * A tmux server of our own: never the user's, with a socket, a configuration and an environment of its own. It is
- * started with its first session and leaves with its last. Plain commands only: tmux 3.3a crashes when a control client
+ * started with its first session and exits with its last. Plain commands only: tmux 3.3a crashes when a control client
  * connects while sessions come and go.
  */
 
@@ -127,7 +127,7 @@ export class TmuxServer {
 	}
 }
 
-/** tmux takes a `;` at the end of an argument for the end of a command. */
+/** tmux treats a `;` at the end of an argument as the end of a command. */
 const literal = (text: string) => text.replace(/;$/, "\\;");
 
 const SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin:/opt/homebrew/bin";

@@ -1,7 +1,8 @@
 /** `reeve answer`: shows the open questions of agents, and answers one. */
 
 import type { Client } from "../../client/client.js";
-import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { CLI_EXIT } from "../../core/cli-exit.js";
+import { ReeveError } from "../../core/errors.js";
 import { plainLine, safeText } from "../../core/safe-text.js";
 import type { AgentQuestionJson } from "../../http/contract/attention.js";
 import type { Routes } from "../../http/contract/routes.js";

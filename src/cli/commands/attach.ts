@@ -6,7 +6,8 @@
 import { createInterface } from "node:readline/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client, TerminalSocket } from "../../client/client.js";
-import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { CLI_EXIT } from "../../core/cli-exit.js";
+import { ReeveError } from "../../core/errors.js";
 import { plainLine } from "../../core/safe-text.js";
 import type { AgentJson } from "../../http/contract/agents.js";
 import type { TerminalMessage } from "../../http/contract/streams.js";

@@ -2,7 +2,8 @@
 
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
-import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { CLI_EXIT } from "../../core/cli-exit.js";
+import { ReeveError } from "../../core/errors.js";
 import { isTooDeep, JSON_DEPTH_MAX } from "../../core/json-depth.js";
 import { plainLine, safeJson } from "../../core/safe-text.js";
 import { isEnded } from "../../core/task.js";

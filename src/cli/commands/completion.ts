@@ -2,7 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import type { Command, Option } from "commander";
-import { CLI_EXIT } from "../../core/errors.js";
+import { CLI_EXIT } from "../../core/cli-exit.js";
 import { plainLine } from "../../core/safe-text.js";
 import { connect } from "../connect.js";
 import type { COMPLETION_SHELLS } from "../groups/group.js";

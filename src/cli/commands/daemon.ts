@@ -3,7 +3,8 @@
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import type { Client } from "../../client/client.js";
-import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { CLI_EXIT } from "../../core/cli-exit.js";
+import { ReeveError } from "../../core/errors.js";
 import { renderElapsed } from "../../core/units.js";
 import type { DaemonJson } from "../../http/contract/daemon.js";
 import type { StoppedJson } from "../../http/contract/shapes.js";

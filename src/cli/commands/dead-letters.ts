@@ -1,7 +1,8 @@
 /** `reeve dead-letters`: lists, shows, replays and discards permanently failed tasks. */
 
 import type { Client } from "../../client/client.js";
-import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { CLI_EXIT } from "../../core/cli-exit.js";
+import { ReeveError } from "../../core/errors.js";
 import type { TaskDetailJson } from "../../http/contract/tasks.js";
 import { countOf, parsePositive, parseSince } from "../arguments.js";
 import { connect } from "../connect.js";

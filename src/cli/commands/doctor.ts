@@ -1,6 +1,7 @@
 /** `reeve doctor`: checks this machine for problems and prints how to fix them. */
 
-import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { CLI_EXIT } from "../../core/cli-exit.js";
+import { ReeveError } from "../../core/errors.js";
 import { plainLine } from "../../core/safe-text.js";
 import { resolveHome } from "../../home/paths.js";
 import type { DaemonJson } from "../../http/contract/daemon.js";

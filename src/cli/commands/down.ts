@@ -1,7 +1,8 @@
 /** `reeve down` and `reeve restart`: stops agents in order, and prints how each was stopped. */
 
 import type { Client } from "../../client/client.js";
-import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { CLI_EXIT } from "../../core/cli-exit.js";
+import { ReeveError } from "../../core/errors.js";
 import type { DrainOutcome } from "../../core/events.js";
 import { renderElapsed } from "../../core/units.js";
 import type { AgentJson, RestartedJson, StartedJson } from "../../http/contract/agents.js";

@@ -1,7 +1,8 @@
 /** `reeve events`: stored events, and with `-f` new ones. */
 
 import { nearest } from "../../config/did-you-mean.js";
-import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { CLI_EXIT } from "../../core/cli-exit.js";
+import { ReeveError } from "../../core/errors.js";
 import { EVENT_DOCS } from "../../core/event-docs.js";
 import type { ReeveEvent } from "../../core/events.js";
 import { plainLine } from "../../core/safe-text.js";

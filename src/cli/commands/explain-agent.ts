@@ -3,20 +3,21 @@
  */
 
 import { renderUsd } from "../../core/budget.js";
+import { CLI_EXIT } from "../../core/cli-exit.js";
 import type { CrashContext, CrashState } from "../../core/crash-state.js";
 import { ENV_SOURCES } from "../../core/environment.js";
-import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { ReeveError } from "../../core/errors.js";
 import { toCamelKeys } from "../../core/key-case.js";
 import { type RehearsalRow, type RehearsalStep, rehearse } from "../../core/rehearse.js";
 import { plainLine } from "../../core/safe-text.js";
 import { renderDuration, renderElapsed } from "../../core/units.js";
 import type {
-	AgentDetailJson,
 	FileWatchJson,
 	HealthCheckJson,
 	HibernationJson,
 	UsageJson,
-} from "../../http/contract/agents.js";
+} from "../../http/contract/agent-parts.js";
+import type { AgentDetailJson } from "../../http/contract/agents.js";
 import {
 	reasonBesideState,
 	renderExitShort,
@@ -148,7 +149,7 @@ function renderUsage(usage: UsageJson): string {
 function renderHibernation(hibernation: HibernationJson): string {
 	const { state, since, idle_ms: idleMs, freed_bytes: freed, why_awake: why } = hibernation;
 	const idle = renderElapsed(idleMs ?? 0);
-	if (state === "awake") return why === null ? "awake" : `awake, idle for ${idle}: ${why}`;
+	if (state === "awake") return why === null ? "not running" : `awake, idle for ${idle}: ${why}`;
 	const memory = freed === null ? "" : `, freed ${Math.round(freed / 1_000_000)} MB`;
 	const begun = since === null ? "" : ` since ${localTime(since)}`;
 	if (state === "stopping") return `stopping${begun}, after ${idle} of idle time`;

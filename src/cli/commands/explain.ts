@@ -1,7 +1,8 @@
 /** `reeve explain`: an agent's state, or a simulation of the crash policy over a sequence of exits. */
 
+import { CLI_EXIT } from "../../core/cli-exit.js";
 import { type CrashContext, DEFAULT_CRASH_POLICY, NEW_AGENT } from "../../core/crash-state.js";
-import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { ReeveError } from "../../core/errors.js";
 import { rehearse } from "../../core/rehearse.js";
 import { CLEAN_EXIT_CHOICES, type OnCleanExit } from "../../core/states.js";
 import { parseExitSequence } from "../exit-sequence.js";

@@ -1,6 +1,6 @@
 /** `reeve host`: the hosts that share a cluster with this one. */
 
-import { CLI_EXIT } from "../../core/errors.js";
+import { CLI_EXIT } from "../../core/cli-exit.js";
 import { plainLine } from "../../core/safe-text.js";
 import { renderElapsed } from "../../core/units.js";
 import type { ClusterHostJson } from "../../http/contract/cluster.js";

@@ -1,6 +1,6 @@
 /** `reeve inbox`: messages that are queued for agents or could not be delivered. */
 
-import { CLI_EXIT } from "../../core/errors.js";
+import { CLI_EXIT } from "../../core/cli-exit.js";
 import { plainLine } from "../../core/safe-text.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";

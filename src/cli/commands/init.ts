@@ -6,7 +6,8 @@ import { access, constants, stat, writeFile } from "node:fs/promises";
 import { basename, delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { escapeText } from "../../config/problem.js";
-import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { CLI_EXIT } from "../../core/cli-exit.js";
+import { ReeveError } from "../../core/errors.js";
 import { ADAPTERS, type Adapter } from "../../core/states.js";
 import type { Output } from "../output.js";
 

@@ -1,7 +1,8 @@
 /** `reeve logs`: the output of agents, made safe to display. */
 
 import type { Client, MergedLine } from "../../client/client.js";
-import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { CLI_EXIT } from "../../core/cli-exit.js";
+import { ReeveError } from "../../core/errors.js";
 import { createSanitizer } from "../../core/safe-text.js";
 import { checkScopes, parseCount, parseMoment, parsePositive } from "../arguments.js";
 import { connect } from "../connect.js";

@@ -1,7 +1,7 @@
 /** `reeve resume` and `reeve send`: commands for one agent. */
 
-import type { Client } from "../../client/client.js";
-import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { CLI_EXIT } from "../../core/cli-exit.js";
+import { ReeveError } from "../../core/errors.js";
 import type { Routes } from "../../http/contract/routes.js";
 import { countOf } from "../arguments.js";
 import { connect } from "../connect.js";
@@ -81,34 +81,25 @@ export async function runSend(
 	const id = await resolveAgent(name, client);
 	const body = { text: typed, submit };
 	const sent = await client.call("POST /api/v1/agents/:id/send", { place: id, body });
-	const { bytes, message, process: state, desired } = sent;
-	if (options.json) output.json({ id, bytes, submitted: submit, message, process: state, desired });
-	else if (message) {
+	const { bytes, message, process: state, desired, hibernated } = sent;
+	if (options.json) {
+		output.json({ id, bytes, submitted: submit, message, process: state, desired, hibernated });
+	} else if (message) {
 		const size = countOf(bytes, "byte");
-		output.result(
-			`${id}: accepted ${size}; ${await whenTyped(id, sent, client)} (\`reeve inbox\`)`,
-		);
+		output.result(`${id}: accepted ${size}; ${whenTyped(id, sent)} (\`reeve inbox\`)`);
 	} else output.result(`${id}: sent ${countOf(bytes, "byte")}${submit ? ", and Enter" : ""}`);
 	return CLI_EXIT.done;
 }
 
-async function whenTyped(
+function whenTyped(
 	id: string,
-	{ process: state, desired }: Routes["POST /api/v1/agents/:id/send"]["reply"],
-	client: Client,
-): Promise<string> {
-	const whenReady = "delivered when the agent is ready";
-	if (state !== "stopped") return whenReady;
-	if (desired === "down") {
-		return `the agent is stopped, so the message is queued until \`reeve up ${id}\``;
-	}
-	// The message may have started it meanwhile.
-	const agent = await client.call("GET /api/v1/agents/:id", { place: id }).catch(() => null);
-	if (agent !== null && agent.process !== "stopped") return whenReady;
-	if ((agent?.hibernation?.state ?? "awake") !== "awake") {
-		return "the agent hibernates, so the message starts it";
-	}
-	return `the agent is not running, so the message is queued; \`reeve explain ${id}\` shows why`;
+	{ process: state, desired, hibernated }: Routes["POST /api/v1/agents/:id/send"]["reply"],
+): string {
+	if (hibernated) return "the agent is hibernated and starts again to receive it";
+	if (state !== "stopped") return "delivered when the agent is ready";
+	return desired === "down"
+		? `the agent is stopped, so the message is queued until \`reeve up ${id}\``
+		: `the agent is not running, so the message is queued; \`reeve explain ${id}\` shows why`;
 }
 
 /** The message from stdin. If Enter follows, the trailing newline is removed. */

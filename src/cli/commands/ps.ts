@@ -1,7 +1,7 @@
 /** `reeve ps`: the agents and their states. */
 
 import type { Client } from "../../client/client.js";
-import { CLI_EXIT } from "../../core/errors.js";
+import { CLI_EXIT } from "../../core/cli-exit.js";
 import { splitHost } from "../../core/remote.js";
 import type { AgentJson } from "../../http/contract/agents.js";
 import { renderAgentTable, renderTally, type SilentRemote } from "../agent-table.js";

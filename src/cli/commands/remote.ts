@@ -3,7 +3,8 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { CLI_EXIT } from "../../core/cli-exit.js";
+import { ReeveError } from "../../core/errors.js";
 import { REMOTE_NAME } from "../../core/remote.js";
 import { plainLine } from "../../core/safe-text.js";
 import { renderElapsed } from "../../core/units.js";

@@ -1,6 +1,7 @@
 /** `reeve reply`: answers an agent's question. */
 
-import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { CLI_EXIT } from "../../core/cli-exit.js";
+import { ReeveError } from "../../core/errors.js";
 import { plainLine } from "../../core/safe-text.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";

@@ -2,7 +2,8 @@
 
 import type { Client } from "../../client/client.js";
 import { nearest } from "../../config/did-you-mean.js";
-import { CLI_EXIT, type CliExit, ReeveError } from "../../core/errors.js";
+import { CLI_EXIT, type CliExit } from "../../core/cli-exit.js";
+import { ReeveError } from "../../core/errors.js";
 import { plainLine } from "../../core/safe-text.js";
 import { renderDuration, renderElapsed } from "../../core/units.js";
 import type { ScheduleJson, ScheduleSlotJson } from "../../http/contract/schedules.js";

@@ -1,6 +1,6 @@
 /** `reeve screen`: the current screen of an agent's terminal, as text. */
 
-import { CLI_EXIT } from "../../core/errors.js";
+import { CLI_EXIT } from "../../core/cli-exit.js";
 import { createSanitizer } from "../../core/safe-text.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";

@@ -1,6 +1,7 @@
 /** `reeve search`: a text in the logs and transcripts of all agents. */
 
-import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { CLI_EXIT } from "../../core/cli-exit.js";
+import { ReeveError } from "../../core/errors.js";
 import { splitHost } from "../../core/remote.js";
 import type { SearchMatchJson } from "../../http/contract/logs.js";
 import { checkScopes, countOf, parseCount, parsePositive } from "../arguments.js";

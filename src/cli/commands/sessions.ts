@@ -1,6 +1,6 @@
 /** `reeve sessions`: the runs, their backends and processes. */
 
-import { CLI_EXIT } from "../../core/errors.js";
+import { CLI_EXIT } from "../../core/cli-exit.js";
 import { renderElapsed } from "../../core/units.js";
 import { connectOrStart } from "../connect-or-start.js";
 import type { Output } from "../output.js";

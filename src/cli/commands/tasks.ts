@@ -1,6 +1,7 @@
 /** `reeve tasks`: lists, shows and cancels tasks. */
 
-import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { CLI_EXIT } from "../../core/cli-exit.js";
+import { ReeveError } from "../../core/errors.js";
 import { plainLine, safeJson } from "../../core/safe-text.js";
 import { TASK_STATUSES, type TaskStatus } from "../../core/task.js";
 import { renderElapsed } from "../../core/units.js";

@@ -3,7 +3,8 @@
 import type { Client } from "../../client/client.js";
 import { nearest } from "../../config/did-you-mean.js";
 import { parseTokenScope } from "../../core/access.js";
-import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { CLI_EXIT } from "../../core/cli-exit.js";
+import { ReeveError } from "../../core/errors.js";
 import { parseDuration } from "../../core/units.js";
 import { isWithin } from "../arguments.js";
 import { connect } from "../connect.js";

@@ -1,6 +1,6 @@
 /** `reeve top`: the fleet as a live table on this terminal. */
 
-import { CLI_EXIT } from "../../core/errors.js";
+import { CLI_EXIT } from "../../core/cli-exit.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";
 import { checkTerminal } from "../raw-terminal.js";

@@ -2,7 +2,8 @@
 
 import type { FleetSpec } from "../../config/spec.js";
 import { fleetToJson } from "../../config/spec-schema.js";
-import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { CLI_EXIT } from "../../core/cli-exit.js";
+import { ReeveError } from "../../core/errors.js";
 import { splitHost } from "../../core/remote.js";
 import type { StartedJson } from "../../http/contract/agents.js";
 import { tally } from "../agent-table.js";

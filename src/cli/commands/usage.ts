@@ -1,7 +1,8 @@
 /** `reeve usage`: tokens and cost over time. */
 
 import { renderUsd } from "../../core/budget.js";
-import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { CLI_EXIT } from "../../core/cli-exit.js";
+import { ReeveError } from "../../core/errors.js";
 import { parseDuration } from "../../core/units.js";
 import { checkScopes, isWithin } from "../arguments.js";
 import { connect } from "../connect.js";

@@ -1,7 +1,7 @@
 /** `reeve validate`: reports every problem of a fleet file in one pass, each with its position. */
 
 import { escapeText, renderProblem } from "../../config/problem.js";
-import { CLI_EXIT } from "../../core/errors.js";
+import { CLI_EXIT } from "../../core/cli-exit.js";
 import { checkEnvFiles, printUnlistedPassEnv, printWarnings } from "../environment-notes.js";
 import type { Output } from "../output.js";
 import { loadFleetFile } from "../read-fleet.js";

@@ -1,25 +1,23 @@
 /** The picture of `reeve top`: head, table, pane about the selected agent, and the keys that apply now. Pure. */
 
-import { STATUS_STYLES } from "../../core/agent-status.js";
+import { type AgentStatusState, STATUS_STYLES } from "../../core/agent-status.js";
 import { plainLine } from "../../core/safe-text.js";
 import type { AgentJson } from "../../http/contract/agents.js";
-import { cutText, type Line, padText, type Segment, textWidth } from "./frame.js";
+import { cutText, type Line, padText, type Segment, textWidth, wrapText } from "./frame.js";
 import { type SilentHost, selectedAgent, shownAgents, type TopState } from "./model.js";
-import { renderAge, renderClock, renderCountdown, renderMemory, type Theme } from "./words.js";
+import { BOLD, DIM, drawPane, paneRowsOf, type View } from "./pane.js";
+import {
+	localTimes,
+	renderAge,
+	renderClock,
+	renderCountdown,
+	renderMemory,
+	type Theme,
+} from "./words.js";
 
-export interface View {
-	readonly columns: number;
-	readonly rows: number;
-	readonly nowMs: number;
-	readonly look: Theme;
-}
-
-const BOLD = "1";
-const DIM = "90";
 const REVERSE = "7";
 const COLUMNS_MIN = 40;
 const ROWS_MIN = 6;
-const PANE_ROWS = 6;
 const SILENT_ROWS_MAX = 3;
 
 export function drawTop(state: TopState, view: View): readonly Line[] {
@@ -60,6 +58,7 @@ function drawHead(state: TopState, view: View): Line {
 		...(count("finished") === 0 ? [] : [`${count("finished")} finished`]),
 		...(count("working") === 0 ? [] : [`${count("working")} working`]),
 	];
+	const head = counts[0] ?? "";
 	const isStale = staleSinceMs !== null;
 	const live: Segment = isStale
 		? {
@@ -72,27 +71,38 @@ function drawHead(state: TopState, view: View): Line {
 					sgr: tone(look, "amber", true),
 				}
 			: { text: `${look.mark("ring")} live` };
-	const name = `Reeve · ${plainLine(state.host)}`;
-	const right = `${cost}${live.text}`;
-	const middle = counts.join(" · ");
-	const room = columns - 2 - textWidth(name) - textWidth(middle) - textWidth(right);
-	const blanks = Math.max(1, room - 2);
+	const mark = `${look.mark(look1.shape)} `;
+	// Whether it is live and who needs you always fit; the rest leaves in this order.
+	const host = ` · ${plainLine(state.host)}`;
+	const more = counts.slice(1).map((word) => ` · ${word}`);
+	const always = [mark, "Reeve", " ", head, "  ", live.text];
+	const room = columns - always.reduce((sum, text) => sum + textWidth(text), 0);
+	const optional = keepFirst([...more.slice(0, 1), host, cost, ...more.slice(1)], room);
+	const has = (text: string | undefined) =>
+		text !== undefined && optional.includes(text) ? text : "";
+	const rest = more.map(has).join("");
+	const used = optional.reduce((sum, text) => sum + textWidth(text), 0);
 	return [
-		{ text: `${look.mark(look1.shape)} `, sgr: look.tone(look1.tone) },
+		{ text: mark, sgr: look.tone(look1.tone) },
 		{ text: "Reeve", sgr: BOLD },
-		{ text: name.slice(5) },
-		{ text: " ".repeat(blanks) },
-		{ text: counts[0] ?? "", sgr: needs > 0 ? tone(look, "amber", true) : "" },
-		{
-			text: counts
-				.slice(1)
-				.map((word) => ` · ${word}`)
-				.join(""),
-		},
-		{ text: room > 2 ? "  " : " " },
-		{ text: cost },
+		{ text: has(host) },
+		{ text: " ".repeat(1 + Math.max(0, room - used)) },
+		{ text: head, sgr: needs > 0 ? tone(look, "amber", true) : "" },
+		{ text: rest },
+		{ text: "  " },
+		{ text: has(cost) },
 		live,
 	];
+}
+
+/** The first texts that fit into the room together. */
+function keepFirst(texts: readonly string[], room: number): readonly string[] {
+	let left = room;
+	return texts.filter((text) => {
+		if (textWidth(text) > left) return false;
+		left -= textWidth(text);
+		return true;
+	});
 }
 
 const tone = (look: Theme, name: "red" | "amber" | "green" | "blue", isBold = false) =>
@@ -122,7 +132,7 @@ function* drawTable(state: TopState, view: View): Generator<Line> {
 	const { columns, rows } = view;
 	const shown = shownAgents(state);
 	const widths = widthsOf(shown, columns);
-	const paneRows = rows >= 20 ? PANE_ROWS + 1 : rows >= 14 ? 4 : 0;
+	const paneRows = paneRowsOf(state, view);
 	const silent = state.silent.slice(0, SILENT_ROWS_MAX);
 	const tableRows = rows - 3 - paneRows - silent.length;
 	const at = Math.max(
@@ -194,7 +204,7 @@ function drawRow(agent: AgentJson, state: TopState, widths: Widths, view: View):
 		{ text: `${look.mark(shape)} `, sgr: paint(look.tone(color)) },
 		{ text: `${cut(plainLine(id), widths.id)} `, sgr: paint(BOLD) },
 		{
-			text: `${cut(stateText(agent, nowMs), widths.state)} `,
+			text: `${cut(firstFit(stateTexts(agent, nowMs), widths.state), widths.state)} `,
 			sgr: paint(isLoud ? look.tone(color) : ""),
 		},
 		{ text: `${cut(whyText(agent, nowMs), widths.why)} `, sgr: paint(status.needs_you ? "" : DIM) },
@@ -218,18 +228,28 @@ function numbersOf(agent: AgentJson, { resources }: TopState) {
 	};
 }
 
-/** `asks · 4 min`, `restarts in 24 s`, `limited to 15:40`. */
-function stateText({ status, kind }: AgentJson, nowMs: number): string {
+/** The first text that fits, or the last one. */
+function firstFit(texts: readonly string[], columns: number): string {
+	return texts.find((text) => textWidth(text) <= columns) ?? texts.at(-1) ?? "";
+}
+
+/** `asks · 4 min`, `restarts in 24 s`, `limited to 15:40`; then shorter forms of the same. */
+function stateTexts({ status, kind }: AgentJson, nowMs: number): readonly string[] {
 	const { state } = status;
 	const untilMs = status.until === null ? null : Date.parse(status.until);
 	if (state === "restarting" && untilMs !== null) {
-		return untilMs <= nowMs ? "restarts now" : `restarts in ${renderCountdown(untilMs - nowMs)}`;
+		const leftMs = untilMs - nowMs;
+		if (leftMs <= 0) return ["restarts now"];
+		return [`restarts in ${renderCountdown(leftMs)}`, `restart ${renderClock(untilMs, nowMs)}`];
 	}
-	if (state === "limited" && untilMs !== null) return `limited to ${renderClock(untilMs, nowMs)}`;
-	if (state === "working" && kind !== "session") return "working";
+	if (state === "limited" && untilMs !== null) {
+		const clock = renderClock(untilMs, nowMs);
+		return [`limited to ${clock}`, `to ${clock}`];
+	}
+	if (state === "working" && kind !== "session") return ["working"];
 	const word = SHORT[state] ?? STATUS_STYLES[state].word.toLowerCase();
-	if (status.since === null || state === "circuit_open") return word;
-	return `${word} · ${renderAge(nowMs - Date.parse(status.since))}`;
+	if (status.since === null || state === "circuit_open") return [word];
+	return [`${word} · ${renderAge(nowMs - Date.parse(status.since))}`, word];
 }
 
 const SHORT: Readonly<Partial<Record<string, string>>> = {
@@ -244,99 +264,7 @@ function whyText({ status }: AgentJson, nowMs: number): string {
 	if (status.state === "circuit_open" && until !== null && until > nowMs) {
 		return `next try in ${renderCountdown(until - nowMs)}`;
 	}
-	return plainLine(status.why);
-}
-
-/** The question of the selected agent with its choices, or why and the next step. */
-function* drawPane(state: TopState, view: View, rows: number): Generator<Line> {
-	const { columns, nowMs } = view;
-	const agent = selectedAgent(state);
-	const rule = (text: string) => "─".repeat(Math.max(0, columns - textWidth(text)));
-	if (agent === null) {
-		yield [{ text: rule(""), sgr: DIM }];
-		return;
-	}
-	const { status, question } = agent;
-	const since =
-		status.since === null ? "" : ` · since ${renderClock(Date.parse(status.since), nowMs)}`;
-	const source = status.source === null ? "" : ` · by ${status.source}`;
-	const word = ` ${STATUS_STYLES[status.state].word.toLowerCase()}${since}${source} `;
-	const id = cutText(plainLine(agent.id), columns - 30, "…");
-	yield [
-		{ text: "── ", sgr: DIM },
-		{ text: id, sgr: BOLD },
-		{ text: word, sgr: DIM },
-		{ text: rule(`── ${id}${word}`), sgr: DIM },
-	];
-	const lines = question === null ? aboutLines(agent, view) : questionLines(agent, view);
-	const room = rows - 1;
-	const fits = lines.length <= room;
-	yield* fits ? lines : lines.slice(0, room - 1);
-	if (!fits)
-		yield [{ text: `   ${lines.length - room + 1} more lines: Enter shows all`, sgr: DIM }];
-}
-
-function questionLines({ question }: AgentJson, { columns, look }: View): readonly Line[] {
-	if (question === null) return [];
-	const wrap = (text: string, indent: number, sgr: string): Line[] =>
-		wrapText(plainLine(text), columns - indent - 1).map((line) => [
-			{ text: " ".repeat(indent) },
-			{ text: line, sgr },
-		]);
-	const choices = question.choices.flatMap(({ number, label, lasting }): Line[] => {
-		const [first = "", ...more] = wrapText(plainLine(label), columns - 7);
-		return [
-			[{ text: "   " }, { text: String(number), sgr: "4" }, { text: ` ${first}` }],
-			...more.map((line): Line => [{ text: `     ${line}` }]),
-			...(lasting ? [[{ text: "     stays allowed from now on", sgr: look.tone("amber") }]] : []),
-		];
-	});
-	return [
-		...wrap(question.text, 3, BOLD),
-		...(question.detail === null ? [] : wrap(question.detail, 3, DIM)),
-		...choices,
-	];
-}
-
-function aboutLines(agent: AgentJson, { columns, nowMs }: View): readonly Line[] {
-	const { status, last_exit: exit, next_restart_at: next } = agent;
-	const why = status.why === "" ? agent.reason : status.why;
-	const facts = [
-		plainLine(why),
-		...(agent.reason === why ? [] : [plainLine(agent.reason)]),
-		...(next === null ? [] : [`Starts again in ${renderCountdown(Date.parse(next) - nowMs)}.`]),
-		...(exit === null
-			? []
-			: [
-					`Last exit ${renderAge(nowMs - Date.parse(exit.at))} ago, after ${renderAge(exit.uptime_ms)}: ${plainLine(exit.reason)}`,
-				]),
-	];
-	return facts.flatMap((fact) =>
-		wrapText(fact, columns - 4).map((line): Line => [{ text: `   ${line}` }]),
-	);
-}
-
-/** At spaces; a longer word is broken. */
-function wrapText(text: string, columns: number): string[] {
-	const lines: string[] = [];
-	let line = "";
-	for (const word of text.split(" ")) {
-		let rest = word;
-		const longer = line === "" ? rest : `${line} ${rest}`;
-		if (textWidth(longer) <= columns) {
-			line = longer;
-			continue;
-		}
-		if (line !== "") lines.push(line);
-		while (textWidth(rest) > columns) {
-			const part = cutText(rest, columns, "");
-			if (part === "") break;
-			lines.push(part);
-			rest = rest.slice(part.length);
-		}
-		line = rest;
-	}
-	return [...lines, line];
+	return localTimes(plainLine(status.why), nowMs);
 }
 
 function drawPage(state: TopState, { columns, rows }: View): readonly Line[] {
@@ -408,15 +336,18 @@ function keysLine(state: TopState, columns: number): Line {
 	const agent = selectedAgent(state);
 	const isUp = state.staleSinceMs === null;
 	const choices = agent?.question?.choices.length ?? 0;
-	const isRunning = agent?.process === "running" && agent.kind === "session";
+	// A hibernated agent starts for a message and for a terminal.
+	const isReachable =
+		agent?.kind === "session" &&
+		(agent.process === "running" || agent.status.state === "hibernated");
 	const wanted: readonly (readonly [string, string, boolean])[] = [
 		[choices === 1 ? "1" : `1-${choices}`, "answer", isUp && choices > 0],
 		["n", "next", state.agents.some(({ status }) => status.needs_you)],
-		["a", "attach", isUp && isRunning],
+		["a", "attach", isUp && isReachable],
 		["l", "log", isUp && agent !== null && agent.kind !== "call"],
 		["e", "why", isUp && agent !== null],
-		["m", "write", isUp && isRunning],
-		["u", "resume", isUp && (agent?.policy === "halted" || agent?.status.state === "circuit_open")],
+		["m", "write", isUp && isReachable],
+		["u", "resume", isUp && agent !== null && isResumable(agent)],
 		["x", "seen", isUp && agent?.status.state === "finished"],
 		["R", "restart", isUp && agent !== null && agent.kind !== "call"],
 		["S", "stop", isUp && agent !== null && agent.desired === "up" && agent.kind !== "call"],
@@ -430,6 +361,13 @@ function keysLine(state: TopState, columns: number): Line {
 		columns,
 	);
 }
+
+const RESUMABLE = new Set<AgentStatusState>([
+	...(["halted", "login_lost", "over_budget", "circuit_open", "limited"] as const),
+]);
+
+const isResumable = ({ status, turn_failure: failure }: AgentJson) =>
+	RESUMABLE.has(status.state) || (status.needs_you && failure !== null);
 
 /** As many as fit; the last two always do. */
 function keys(all: readonly (readonly [string, string])[], columns: number): Line {

@@ -61,6 +61,29 @@ export function textWidth(text: string): number {
 	return width;
 }
 
+/** At spaces; a longer word is broken. */
+export function wrapText(text: string, columns: number): string[] {
+	const lines: string[] = [];
+	let line = "";
+	for (const word of text.split(" ")) {
+		let rest = word;
+		const longer = line === "" ? rest : `${line} ${rest}`;
+		if (textWidth(longer) <= columns) {
+			line = longer;
+			continue;
+		}
+		if (line !== "") lines.push(line);
+		while (textWidth(rest) > columns) {
+			const part = cutText(rest, columns, "");
+			if (part === "") break;
+			lines.push(part);
+			rest = rest.slice(part.length);
+		}
+		line = rest;
+	}
+	return [...lines, line];
+}
+
 export function padText(text: string, columns: number, side: "left" | "right" = "right"): string {
 	const blanks = " ".repeat(Math.max(0, columns - textWidth(text)));
 	return side === "right" ? text + blanks : blanks + text;

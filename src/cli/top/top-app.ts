@@ -367,10 +367,10 @@ export class TopApp {
 		}
 	}
 
-	/** The same text as `reeve explain`. */
-	async #showWhy({ id }: AgentJson): Promise<void> {
+	/** Its question with all choices, and the same text as `reeve explain`. */
+	async #showWhy({ id, question }: AgentJson): Promise<void> {
 		const { runExplainAgent } = await import("../commands/explain-agent.js");
-		const lines: string[] = [];
+		const lines = question === null ? [] : describeQuestion(question);
 		const keep = (line: string) => void lines.push(...line.split("\n"));
 		const output = {
 			...this.#output,
@@ -494,6 +494,13 @@ function describeSilent(
 		const known = before.find((host) => host.name === name);
 		return known ?? { name, seenAtMs: null, reason: "it does not answer" };
 	});
+}
+
+function describeQuestion(question: NonNullable<AgentJson["question"]>): string[] {
+	const choices = question.choices.map(
+		({ number, label, lasting }) => `  ${number} ${label}${lasting ? " (stays allowed)" : ""}`,
+	);
+	return [question.text, ...(question.detail === null ? [] : [question.detail]), ...choices, ""];
 }
 
 const LETTERS: Readonly<Partial<Record<string, KeyName>>> = {

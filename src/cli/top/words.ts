@@ -37,6 +37,13 @@ export function renderClock(ms: number, nowMs: number): string {
 	return isToday ? clock : `${two(at.getMonth() + 1)}-${two(at.getDate())} ${clock}`;
 }
 
+/** Reasons name times in UTC; people read the clock of this terminal. */
+export function localTimes(text: string, nowMs: number): string {
+	return text.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (time) =>
+		renderClock(Date.parse(time), nowMs),
+	);
+}
+
 /** `688M`, `1.4G`. */
 export function renderMemory(bytes: number): string {
 	const mib = bytes / 2 ** 20;

@@ -42,7 +42,7 @@ export class Drafts {
 		return !isTaken;
 	}
 
-	/** Whether an earlier daemon cannot have seen a draft that this one does not know. */
+	/** Whether all drafts are known: no earlier daemon can have seen one that this one has not. */
 	isKnown(agentId: string): boolean {
 		return this.#known.has(agentId);
 	}

@@ -24,7 +24,7 @@ import { typeMessage } from "./type-message.js";
 
 /** Between the keys of an interrupt: the first may only arm the second. */
 const KEY_GAP_MS = 500;
-/** How long the screen changes of a step itself may take: queued text, a hint. */
+/** A step itself changes the screen for this long: queued text, a hint. */
 const SETTLE_MS = 10_000;
 const TAKES_UP_MS = 5_000;
 /** How often tools and connections are checked before a stall is reported; each check reads all processes. */

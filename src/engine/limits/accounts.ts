@@ -14,6 +14,7 @@ import {
 	decideProbe,
 	isHeld,
 	type LimitHit,
+	readAccountState,
 	renderHold,
 	type Turn,
 } from "../../core/account.js";
@@ -89,7 +90,7 @@ export class Accounts {
 	recover(): void {
 		for (const { account, state, freedAtMs } of this.#world.store.readAccounts()) {
 			if (state === null) this.#freedAtMs.set(account, freedAtMs);
-			else this.#states.set(account, state);
+			else this.#states.set(account, readAccountState(state));
 		}
 		this.#scheduleCheck();
 	}

@@ -53,12 +53,12 @@ export async function drainRun(
 	run: SessionRun,
 	timeoutMs: number,
 	clock: Clock,
-	ways: DrainSteps,
+	drain: DrainSteps,
 ): Promise<Drained> {
 	const untilMs = clock.now().steadyMs + timeoutMs;
-	const onKill = () => ways.onStep("sigkill");
+	const onKill = () => drain.onStep("sigkill");
 	const ending = { untilMs, asked: new Set<string>(), onKill, isCalledOff: false };
-	if (run.handle !== null) await climb(run, run.handle, ending, clock, ways);
+	if (run.handle !== null) await climb(run, run.handle, ending, clock, drain);
 	const end = await endTree(run, clock, ending);
 	if (!end.gone) return { outcome: "not_proven", reason: end.reason, killed: [] };
 	await withDeadline(clock, run.ended.promise, EXIT_REPORT_MS);
@@ -70,11 +70,11 @@ export async function askToExit(
 	run: SessionRun,
 	timeoutMs: number,
 	clock: Clock,
-	ways: DrainSteps,
+	drain: DrainSteps,
 ): Promise<void> {
 	const untilMs = clock.now().steadyMs + timeoutMs;
 	const ending = { untilMs, asked: new Set<string>(), onKill: async () => {}, isCalledOff: false };
-	if (run.handle !== null) await climb(run, run.handle, ending, clock, ways);
+	if (run.handle !== null) await climb(run, run.handle, ending, clock, drain);
 }
 
 export function drainResult(end: TreeEnd): Drained {

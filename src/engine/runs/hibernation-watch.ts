@@ -17,7 +17,7 @@ import type { AgentSign } from "../../core/sign.js";
 import type { LifeWorld } from "./life-world.js";
 import type { SessionRun } from "./run.js";
 
-/** After a check for hidden work that found a reason to wait; each reads all processes. */
+/** After a check for hidden work that found a reason to wait, unless the agent has worked since; each reads all processes. */
 const HIDDEN_EVERY_MS = 30_000;
 
 export interface HibernationWatch {
@@ -92,8 +92,12 @@ export function watchHibernation(
 	return {
 		async look(known, signs) {
 			const first = decideHibernation(state, factsOf(known, signs), null, hibernate);
+			if (first.state.idleSinceMs !== state.idleSinceMs) {
+				// It has worked since, which may have removed the reason of the last check.
+				hiddenAtMs = Number.NEGATIVE_INFINITY;
+			}
+			state = first.state;
 			if (first.action !== "look" || nowMs() - hiddenAtMs < HIDDEN_EVERY_MS) {
-				state = first.state;
 				if (first.action === "wait") reason = first.reason;
 				return;
 			}

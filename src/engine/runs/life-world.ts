@@ -91,7 +91,7 @@ export interface LifeWorld {
 	readonly gate: StartGate;
 	/** The lives of the current runs, by run id: exits arrive with nothing else. */
 	readonly ownersOfRuns: Map<string, ExitReceiver>;
-	/** Calls back when a run that has begun is ready. The answer stops watching. */
+	/** Calls back when a run that has begun is ready. The returned function stops watching. */
 	readonly watchReady: (spec: AgentSpec, run: RunStart, onReady: () => void) => () => void;
 	readonly checkHealth: HealthProbe;
 	/** A failure without a waiting caller. */

@@ -149,7 +149,7 @@ function unseen(
 	return { reason: "its activity is unknown", idleMs: 0 };
 }
 
-/** Of an adopted run by wall time: this daemon did not see it start. */
+/** The uptime of an adopted run is measured in wall time, because this daemon did not see it start. */
 function uptimeOf({ startedSteadyMs, handle }: Run, clock: Clock): number {
 	const { steadyMs, wallMs } = clock.now();
 	if (startedSteadyMs !== null) return steadyMs - startedSteadyMs;

@@ -80,7 +80,7 @@ export class WorkerPool {
 	async ask(request: ActionRequest, timeoutMs: number, signal: AbortSignal): Promise<AttemptEnd> {
 		const { clock, refused } = this.#world;
 		const untilMs = clock.now().steadyMs + timeoutMs;
-		// From the whole timeout: what is left of it after a wait must not pass for a caller's shorter one.
+		// From the whole timeout: the rest of it after a wait must not count as a shorter timeout of the caller.
 		const lateMs = Math.max(0, this.#world.spec().timeoutMs - timeoutMs);
 		for (;;) {
 			const idlest = this.#leastBusy();

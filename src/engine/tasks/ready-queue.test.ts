@@ -47,7 +47,7 @@ describe("ReadyQueue", () => {
 		expect(queue.removeUnless("a", () => false)).toEqual([]);
 	});
 
-	it("takes the more important first, and of equals the one that came first", () => {
+	it("serves higher priorities first, and equal ones in the order of arrival", () => {
 		const one = fc.record({ priority: fc.integer({ min: -5, max: 5 }) });
 		fc.assert(
 			fc.property(fc.array(one, { maxLength: 60 }), (tasks) => {

@@ -21,7 +21,7 @@ export interface AttemptOrder {
 	readonly timeoutMs: number;
 }
 
-/** The agents that tasks are given to. */
+/** The agents that run tasks. */
 export interface TaskAgents {
 	/** Null if the agent no longer exists. */
 	specOf(agentId: string): AgentSpec | null;

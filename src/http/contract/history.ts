@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { EXIT_CAUSES } from "../../core/exit.js";
 import { WAIT_KINDS } from "../../core/history.js";
-import { exit } from "./agents.js";
+import { exit } from "./agent-parts.js";
 import { defineRoutes } from "./route.js";
 import { agentParams, listOf, time } from "./shapes.js";
 

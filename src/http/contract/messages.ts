@@ -51,6 +51,10 @@ export const messageRoutes = defineRoutes({
 				.optional()
 				.describe("state of the agent: messages for a stopped agent are queued until it runs"),
 			desired: z.enum(["up", "down"]).optional().describe("whether the agent should run"),
+			hibernated: z
+				.boolean()
+				.optional()
+				.describe("whether the agent was hibernated: the message starts it"),
 		}),
 		errors: ["agent_not_found", "not_running", "no_terminal", "inbox_full", "input_not_read"],
 	},

@@ -1,7 +1,7 @@
 /** The routes of screens: the text of a terminal, with its styles, once or as a stream. Watching never resizes it. */
 
 import { z } from "zod";
-import type { KeyboardJson } from "./agents.js";
+import type { KeyboardJson } from "./agent-parts.js";
 import { defineRoutes } from "./route.js";
 import { agentParams, listOf } from "./shapes.js";
 

@@ -1,7 +1,7 @@
 /** The streaming routes: events, logs, terminals. */
 
 import { z } from "zod";
-import type { KeyboardJson } from "./agents.js";
+import type { KeyboardJson } from "./agent-parts.js";
 import { logPosition } from "./logs.js";
 import { defineRoutes } from "./route.js";
 import { agentParams } from "./shapes.js";

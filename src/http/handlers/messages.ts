@@ -7,11 +7,12 @@ export function createMessageHandlers({ engine }: HttpParts): Handlers<keyof typ
 	const { questions, inbox } = engine;
 	return {
 		"POST /api/v1/agents/:id/send": async ({ params: { id }, body }) => {
+			const hibernated = Boolean(engine.get(id).agent.hibernation);
 			const message = await engine.terminals.send(id, body.text, body.submit);
 			const bytes = Buffer.byteLength(body.text);
 			if (message === null) return { bytes, message };
 			const { process, agent } = engine.get(id);
-			return { bytes, message, process, desired: agent.desired };
+			return { bytes, message, process, desired: agent.desired, hibernated };
 		},
 		"POST /api/v1/agents/:id/report": async ({ params: { id }, body, correlationId }) => {
 			engine.get(id);

@@ -3,7 +3,7 @@
 import type { screenRoutes } from "../contract/screens.js";
 import type { Handlers, HttpParts } from "../handler.js";
 import type { Keyboards } from "../keyboards.js";
-import { NO_LONGER_VALID, openEventStream } from "../outlet.js";
+import { NO_LONGER_VALID, openEventStream } from "../stream-output.js";
 
 export function createScreenHandlers(
 	{ engine }: HttpParts,

@@ -9,7 +9,7 @@ import { createEventReaders, filterOf } from "../event-readers.js";
 import type { Handlers, HttpParts } from "../handler.js";
 import type { LiveResources } from "../live-resources.js";
 import { streamLogs } from "../logs-stream.js";
-import { createOutlet, NO_LONGER_VALID, openEventStream } from "../outlet.js";
+import { createStreamOutput, NO_LONGER_VALID, openEventStream } from "../stream-output.js";
 
 export function createStreamHandlers(
 	parts: HttpParts,
@@ -43,13 +43,13 @@ export function createStreamHandlers(
 			const agents = agentsWithLogs(parts, query.agents, sight);
 			if (agents.length > merged.MERGED_AGENTS_MAX) {
 				const hint = `Name at most ${merged.MERGED_AGENTS_MAX} agents, or a project.`;
-				throw new ReeveError("usage", `${agents.length} agents are too many at once`, hint);
+				throw new ReeveError("usage", `too many agents for one stream: ${agents.length}`, hint);
 			}
 			response.writeHead(200, { "content-type": "application/x-ndjson" });
 			response.flushHeaders();
 			const { logDirOf, redact } = parts;
-			const outlet = createOutlet(response, gone);
-			await merged.streamMergedLogs({ agents, logDirOf, redact }, query, outlet, gone);
+			const output = createStreamOutput(response, gone);
+			await merged.streamMergedLogs({ agents, logDirOf, redact }, query, output, gone);
 			response.end();
 		},
 	};

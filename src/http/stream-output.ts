@@ -1,15 +1,18 @@
-/** A reader of a stream as an output: a slow one is waited for, one that reads nothing at all is disconnected (A6). */
+/**
+ * Writes a stream to one reader: waits for a slow one, and disconnects one that reads nothing at all
+ * (A6). The time limits and the heartbeat of all streams are here.
+ */
 
 import type { ServerResponse } from "node:http";
 import type { Writable } from "node:stream";
 
-export interface ReaderLimits {
+export interface StreamLimits {
 	/** How long a reader may read nothing although there is data. */
 	readonly stalledMsMax: number;
 	readonly heartbeatMs: number;
 }
 
-export const READER_LIMITS: ReaderLimits = { stalledMsMax: 60_000, heartbeatMs: 15_000 };
+export const STREAM_LIMITS: StreamLimits = { stalledMsMax: 60_000, heartbeatMs: 15_000 };
 
 /** Starts a stream of server-sent events, and confirms it to the client before the first one. */
 export function openEventStream(response: ServerResponse): void {
@@ -20,7 +23,7 @@ export function openEventStream(response: ServerResponse): void {
 /** The last line of a stream whose credential has become invalid (A8). */
 export const NO_LONGER_VALID = ": the token or login is no longer valid\n\n";
 
-export interface Outlet {
+export interface StreamOutput {
 	/** Resolves when more can be written. */
 	write(text: string): Promise<void>;
 	drained(): Promise<void>;
@@ -31,12 +34,12 @@ export interface Outlet {
 	whenOver(call: () => void): void;
 }
 
-/** A reader as an output. One that does not read for too long is disconnected. */
-export function createOutlet(
+/** Writes to one reader. One that does not read for too long is disconnected. */
+export function createStreamOutput(
 	to: Writable,
 	gone: AbortSignal,
-	{ stalledMsMax }: Pick<ReaderLimits, "stalledMsMax"> = READER_LIMITS,
-): Outlet {
+	{ stalledMsMax }: Pick<StreamLimits, "stalledMsMax"> = STREAM_LIMITS,
+): StreamOutput {
 	const ended = () => gone.aborted || to.destroyed;
 	let draining: { readonly promise: Promise<void>; readonly done: () => void } | null = null;
 	let onOver = () => {};

@@ -1,23 +1,10 @@
-/** Shared arithmetic of restart decisions: bounded lists, budgets, delays. */
+/**
+ * The back-off of restarts after a crash: how long an agent waits, by its `crash_policy` and the number
+ * of its failures. Retries and other waits use `backoff`.
+ */
 
 import { type Random, spreadMs } from "./backoff.js";
 import type { CrashAction, CrashPolicySettings } from "./crash-state.js";
-
-/** The newest `size` entries; unlike a bare `slice(-size)`, none if the size is 0. */
-export function lastOf<T>(entries: readonly T[], size: number): readonly T[] {
-	return entries.slice(Math.max(0, entries.length - size));
-}
-
-/** Whether the newest `exits` times, oldest first, are all within one span. */
-export function isBudgetUsed(
-	momentsMs: readonly number[],
-	budget: { readonly exits: number; readonly withinMs: number },
-): boolean {
-	const newestMs = momentsMs.at(-1);
-	const oldestMs = momentsMs.at(-budget.exits);
-	if (newestMs === undefined || oldestMs === undefined) return false;
-	return newestMs - oldestMs <= budget.withinMs;
-}
 
 /** The delay before the restart after this many failures in a row, the last of them flapping or not. */
 export function failureDelayMs(
