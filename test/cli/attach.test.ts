@@ -336,14 +336,19 @@ describeWithTmux("reeve attach", () => {
 			expect(desk.answers).toEqual(["stop"]);
 		});
 
-		test("is reported without its state while it runs", async () => {
-			const desk = await openDesk([{ type: "closed", reason: "web:coder has no terminal" }]);
+		test.each([
+			["while it runs", {}],
+			["if it never has a terminal", { ...DOWN, desired: "up", kind: "call" }],
+		] as const)("is reported without its state %s", async (_, facts) => {
+			const refusal = { type: "closed", reason: "web:coder has no terminal" } as const;
+			const desk = await openDesk([refusal], facts);
 			const terminal = attach(desk);
 			await until(() => desk.socket !== null);
 			desk.socket?.close();
 			const screen = await terminal.waitFor("THE-END 1");
 			expect(screen).toContain("cannot attach: web:coder has no terminal");
 			expect(screen).not.toContain("attached to");
+			expect(screen).not.toContain("hint:");
 		});
 	});
 

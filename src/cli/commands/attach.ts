@@ -305,7 +305,9 @@ interface AfterAttach {
 async function reportRefused(after: AfterAttach): Promise<boolean> {
 	const place = { place: after.id };
 	const agent = await after.client.call("GET /api/v1/agents/:id", place).catch(() => null);
-	return agent !== null && agent.pid === null && reportState(agent, after);
+	// Only sessions can be attached to later.
+	if (agent === null || agent.kind !== "session" || agent.pid !== null) return false;
+	return reportState(agent, after);
 }
 
 /** Prints what follows the exit. True if an answer given here started the agent again. */
