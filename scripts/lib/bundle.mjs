@@ -17,19 +17,19 @@ const ABSENT = ["bufferutil", "utf-8-validate"];
 const DIST = "__REEVE_DIST__";
 
 /**
- * One bundle per process that runs it, so that none loads what another needs. The entry points of the library
- * share one, because a class must be the same class in all of them.
+ * One bundle per process that runs it, so that none loads what another needs. The description of settings shares
+ * that of the CLI: both read the fleet file, and its parser is the largest part of each. The entry points of the
+ * library share one, because a class must be the same class in all of them.
  *
  * @type {readonly (readonly string[])[]}
  */
 const BUNDLES = [
-	["cli/main"],
+	["cli/main", "daemon/inspection/describe-config"],
 	["cli/ps-main"],
 	["daemon/main"],
 	["daemon/self-care/watchdog-worker"],
 	["daemon/search-index-worker"],
 	["daemon/inspection/inspect"],
-	["daemon/inspection/describe-config"],
 	["acp/acp-main"],
 	["testing/fake-agent/fake-agent-main"],
 	["index", "agent/index", "client/index", "testing/index"],

@@ -8,6 +8,7 @@ import { Console } from "node:console";
 import { addAbortSignal, type Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import { format } from "node:util";
+import { messageOf } from "../core/message-of.js";
 import type { ActionRequest, ActionResponse } from "../core/outcome.js";
 import { BadRequest, RetryLater } from "./errors.js";
 
@@ -127,7 +128,7 @@ async function respond(
 		const result = await handler(request.payload, contextOf(request, signal));
 		return { ...ids, status: "success", code: 0, result };
 	} catch (error) {
-		const message = error instanceof Error ? error.message : String(error);
+		const message = messageOf(error);
 		if (process.env["DEBUG"] && error instanceof Error) process.stderr.write(`${error.stack}\n`);
 		if (error instanceof BadRequest) return fail(400, message);
 		if (error instanceof RetryLater) return fail(503, message, { retry_after_ms: error.afterMs });

@@ -10,12 +10,28 @@ const SCOPE = new RegExp(`^(${NAME}/)?${NAME}(:${NAME})?$`);
 /** All agents of a remote. */
 const REMOTE_SCOPE = new RegExp(`^${NAME}/\\*$`);
 
+/** An argument that its option does not accept. */
+export function invalidValue(option: string, text: string, hint: string): ReeveError {
+	return new ReeveError("usage", `invalid value for ${option}: \`${text}\``, hint);
+}
+
+/** One of the words that an option accepts. */
+export function parseChoice<T extends string>(
+	text: string,
+	choices: readonly T[],
+	option: string,
+): T {
+	const choice = choices.find((each) => each === text);
+	if (choice !== undefined) return choice;
+	throw invalidValue(option, text, `Use one of ${choices.join(", ")}.`);
+}
+
 export function parseTimeout(text: string | undefined): number | undefined {
 	if (text === undefined) return undefined;
 	const ms = parseDuration(text);
 	if (ms !== null) return ms;
 	const hint = "Use a whole number with a unit: 500ms, 10s, 5m, 1h. 0s kills immediately.";
-	throw new ReeveError("usage", `invalid value for --timeout: \`${text}\``, hint);
+	throw invalidValue("--timeout", text, hint);
 }
 
 /** `1h` is the time one hour ago, in the format of the API. */
@@ -23,7 +39,7 @@ export function parseSince(text: string): string {
 	const ms = parseDuration(text);
 	if (ms !== null) return new Date(Date.now() - ms).toISOString();
 	const hint = "Use an age, a whole number with a unit: 30s, 5m, 1h, 2d.";
-	throw new ReeveError("usage", `invalid value for --since: \`${text}\``, hint);
+	throw invalidValue("--since", text, hint);
 }
 
 /** An age or a time as ISO 8601, in the format of the API. */
@@ -32,7 +48,7 @@ export function parseMoment(text: string, option: string): string {
 	const timeMs = ageMs === null ? parseTime(text) : Date.now() - ageMs;
 	if (timeMs !== null) return new Date(timeMs).toISOString();
 	const hint = "Use an age (30s, 5m, 2h, 1d) or a time (2031-04-05, 2031-04-05T06:07Z).";
-	throw new ReeveError("usage", `invalid value for ${option}: \`${text}\``, hint);
+	throw invalidValue(option, text, hint);
 }
 
 const TIME = /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$/;
@@ -50,7 +66,7 @@ export function parseCount(text: string, option: string): number {
 	const value = /^\d{1,15}$/.test(text) ? Number(text) : null;
 	if (value !== null) return value;
 	const hint = "Use a whole number, 0 or more.";
-	throw new ReeveError("usage", `invalid value for ${option}: \`${text}\``, hint);
+	throw invalidValue(option, text, hint);
 }
 
 const COUNT_MAX = 1_000;
@@ -60,14 +76,14 @@ export function parsePositive(text: string, option: string): number {
 	const value = /^\d{1,4}$/.test(text) ? Number(text) : 0;
 	if (value >= 1 && value <= COUNT_MAX) return value;
 	const hint = `Use a whole number from 1 to ${COUNT_MAX}.`;
-	throw new ReeveError("usage", `invalid value for ${option}: \`${text}\``, hint);
+	throw invalidValue(option, text, hint);
 }
 
 /** An idempotency key; an empty one is usually an unset variable. */
 export function checkKey(key: string | undefined): string | undefined {
 	if (key === undefined || /^[\x21-\x7e]{1,200}$/.test(key)) return key;
 	const hint = "Use 1 to 200 printable ASCII characters without spaces.";
-	throw new ReeveError("usage", `invalid value for --idempotency-key: \`${key}\``, hint);
+	throw invalidValue("--idempotency-key", key, hint);
 }
 
 export function checkAgentId(id: string): string {

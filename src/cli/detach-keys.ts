@@ -3,7 +3,8 @@
  * modifiers as sequences instead of single bytes; those are supported too.
  */
 
-import { ReeveError } from "../core/errors.js";
+import type { ReeveError } from "../core/errors.js";
+import { invalidValue } from "./arguments.js";
 
 const KEYS_MAX = 8;
 
@@ -43,7 +44,7 @@ function raise(text: string): never {
 function refuse(text: string): ReeveError {
 	const hint =
 		"Use `ctrl-` with a letter or one of @ [ ] \\ ^ _, or a single character, separated by commas: ctrl-p,ctrl-q.";
-	return new ReeveError("usage", `invalid value for --detach-keys: \`${text}\``, hint);
+	return invalidValue("--detach-keys", text, hint);
 }
 
 export interface DetachMatcher {

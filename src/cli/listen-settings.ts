@@ -5,6 +5,7 @@ import { homedir } from "node:os";
 import { resolve } from "node:path";
 import type { SettingsFile } from "../config/settings-schema.js";
 import { ReeveError } from "../core/errors.js";
+import { messageOf } from "../core/message-of.js";
 import { makeFolder } from "../home/make-folder.js";
 import type { Home } from "../home/paths.js";
 
@@ -65,7 +66,7 @@ export async function rememberListen(home: Home, options: ListenOptions): Promis
 		});
 	} catch (error) {
 		if (error instanceof ReeveError) throw error;
-		const why = error instanceof Error ? error.message : String(error);
+		const why = messageOf(error);
 		throw new ReeveError("write_failed", `cannot write ${home.settings}: ${why}`);
 	}
 }

@@ -3,6 +3,7 @@
 import type { StreamOptions } from "../client/client.js";
 import { ReeveError } from "../core/errors.js";
 import { parseDuration, renderElapsed } from "../core/units.js";
+import { invalidValue } from "./arguments.js";
 import type { Output } from "./output.js";
 
 /** For streams of the client: `duration` is how long to wait for a daemon that disappeared. */
@@ -13,7 +14,7 @@ export function reconnecting(
 	const reconnectForMs = parseDuration(duration);
 	if (reconnectForMs === null) {
 		const hint = "Use a whole number with a unit: 30s, 5m, 1h. 0s turns reconnecting off.";
-		throw new ReeveError("usage", `invalid value for --reconnect: \`${duration}\``, hint);
+		throw invalidValue("--reconnect", duration, hint);
 	}
 	return {
 		reconnectForMs,

@@ -8,7 +8,7 @@ import { CLI_EXIT } from "../core/cli-exit.js";
 import { ReeveError } from "../core/errors.js";
 import { parseDuration, renderDuration, renderElapsed } from "../core/units.js";
 import type { AgentJson } from "../http/contract/agents.js";
-import { countOf } from "./arguments.js";
+import { countOf, invalidValue } from "./arguments.js";
 import type { Output } from "./output.js";
 
 const POLL_MS = 250;
@@ -38,7 +38,7 @@ export function parseWaitTimeout(options: {
 	const ms = parseDuration(options.timeout);
 	if (ms !== null && ms > 0) return ms;
 	const hint = "Use a whole number with a unit: 500ms, 10s, 5m, 1h.";
-	throw new ReeveError("usage", `invalid value for --timeout: \`${options.timeout}\``, hint);
+	throw invalidValue("--timeout", options.timeout, hint);
 }
 
 interface Waited {

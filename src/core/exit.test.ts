@@ -37,7 +37,7 @@ describe("an exit's kind, from its facts", () => {
 		["out of memory", { code: 137, cause: "out_of_memory" }, "out_of_memory"],
 		["a host that cannot start it now", { cause: "spawn_error" }, "spawn_error"],
 		["a program that can never start", { cause: "spawn_error", permanent: true }, "permanent"],
-		["a crash that trying again cannot cure", { code: 1, permanent: true }, "permanent"],
+		["a crash that a retry cannot fix", { code: 1, permanent: true }, "permanent"],
 		["our own kill", { signal: "SIGKILL", cause: "requested" }, "planned"],
 		["a crash that happened while being stopped", { code: 1, askedBy: "operator" }, "planned"],
 		[

@@ -6,6 +6,7 @@
 
 // biome-ignore lint/style/noRestrictedImports: pure, and the one engine that is safe for such patterns
 import { RE2JS } from "re2js";
+import { messageOf } from "./message-of.js";
 
 export interface Pattern {
 	test(text: string): boolean;
@@ -55,7 +56,7 @@ export function patternProblem(source: string): string | null {
 		const size = RE2JS.compile(translate(source)).programSize();
 		return size > PROGRAM_SIZE_MAX ? "too large: its repeats multiply to too many steps" : null;
 	} catch (error) {
-		const message = error instanceof Error ? error.message : String(error);
+		const message = messageOf(error);
 		return message.replace(/^.*?regexp: /, "");
 	}
 }

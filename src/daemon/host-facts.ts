@@ -2,6 +2,7 @@
 
 import { stat, statfs } from "node:fs/promises";
 import { arch, cpus, freemem, loadavg, platform, release, totalmem, uptime } from "node:os";
+import { messageOf } from "../core/message-of.js";
 import type { Home } from "../home/paths.js";
 import type { FindingJson, HostJson } from "../http/contract/daemon.js";
 import { runOwnProgram } from "./own-program.js";
@@ -74,7 +75,7 @@ async function askDoctor(home: Home): Promise<Findings> {
 			.toSorted((a, b) => WORST_FIRST.indexOf(a.status) - WORST_FIRST.indexOf(b.status));
 		return { findings, findings_at, findings_problem: null };
 	} catch (error) {
-		const problem = error instanceof Error ? error.message : String(error);
+		const problem = messageOf(error);
 		return { findings: null, findings_at, findings_problem: `reeve doctor: ${problem}` };
 	}
 }

@@ -7,6 +7,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { DaemonSettings } from "../config/no-settings.js";
 import { hostsOf, type ListenAddress, renderListen } from "../core/listen.js";
+import { messageOf } from "../core/message-of.js";
 import type { Api } from "../http/server.js";
 import type { Service } from "../services/supervise.js";
 import { aborted } from "./aborted.js";
@@ -58,7 +59,7 @@ async function keepListening(
 		try {
 			await listenUntil(api, settings, state, signal);
 		} catch (error) {
-			const why = error instanceof Error ? error.message : String(error);
+			const why = messageOf(error);
 			state.problem = `cannot listen on ${renderListen(settings.listen)}: ${why}`;
 			await sleep(LISTEN_AGAIN_MS, null, { signal }).catch(() => {});
 		}

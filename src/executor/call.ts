@@ -9,6 +9,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Limited, Unusable } from "../core/headless.js";
+import { messageOf } from "../core/message-of.js";
 import {
 	type ActionRequest,
 	classifyProcessFailure,
@@ -113,8 +114,6 @@ function prepare({ adapter, program, request }: CallAttempt): CallCommand | Atte
 		return failedAt({ type: "spawn_error", detail: `${words}: ${messageOf(error)}` });
 	}
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 interface Collected {
 	readonly stdout: Buffer;

@@ -6,6 +6,7 @@
 
 import { rename } from "node:fs/promises";
 import { ReeveError } from "../core/errors.js";
+import { messageOf } from "../core/message-of.js";
 import { previousOf, putFile, readIfExists, withLockOf } from "./update-file.js";
 
 /** The damage of a file, and the action taken. */
@@ -127,5 +128,3 @@ function explainFailure(path: string, error: unknown): unknown {
 	if (typeof (error as NodeJS.ErrnoException).syscall !== "string") return error;
 	return new ReeveError("store_unavailable", `cannot write ${path}: ${messageOf(error)}`);
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

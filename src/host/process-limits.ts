@@ -8,7 +8,7 @@
  * time.
  */
 
-import { accessSync, constants } from "node:fs";
+import { isExecutable } from "./spawn-errors.js";
 
 type Argv = readonly [string, ...string[]];
 
@@ -31,13 +31,4 @@ export const NONE_WITHOUT_GROUP = {
 export function limitMemory(argv: Argv, bytes: number): Argv {
 	if (MEMORY_WITHOUT_GROUP === null || PRLIMIT === null) return argv;
 	return [PRLIMIT, `--data=${bytes}:${bytes}`, "--", ...argv];
-}
-
-function isExecutable(path: string): boolean {
-	try {
-		accessSync(path, constants.X_OK);
-		return true;
-	} catch {
-		return false;
-	}
 }

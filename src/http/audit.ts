@@ -1,5 +1,6 @@
 /** The audit log: an event for every action of an operator or a program. */
 
+import { ReeveError } from "../core/errors.js";
 import type { NewEvent } from "../ports/store.js";
 import type { Caller } from "./auth/gate.js";
 import type { Route } from "./router.js";
@@ -35,4 +36,20 @@ export const actorTypeOf = ({ type }: Caller) => (type === "anonymous" ? "token"
 export function actorIdOf(caller: Caller): string {
 	if (caller.type === "owner") return `uid ${caller.uid}`;
 	return caller.type === "anonymous" ? "anonymous" : `token ${caller.token.id}`;
+}
+
+/** Runs the action and records its result; `failureOf` finds an error that was not thrown. */
+export async function noted<T>(
+	act: () => T,
+	note: (error: string | null) => void,
+	failureOf: (result: Awaited<T>) => string | null = () => null,
+): Promise<Awaited<T>> {
+	try {
+		const result = await act();
+		note(failureOf(result));
+		return result;
+	} catch (error) {
+		note(error instanceof ReeveError ? error.code : "internal");
+		throw error;
+	}
 }

@@ -68,7 +68,7 @@ export function createPage(folder: string): Page {
 			// A link may open the document, which then sends requests of its own.
 			if (path !== DOCUMENT || !isNavigation(request)) checkOrigin(request, via, false);
 			if (request.method !== "GET" && request.method !== "HEAD") {
-				throw new ReeveError("method_not_allowed", `${path} takes GET, not ${request.method}`);
+				throw new ReeveError("method_not_allowed", `${path} supports GET, not ${request.method}`);
 			}
 			send(request, response, file, path.startsWith(HASHED));
 			return true;

@@ -1,5 +1,6 @@
 /** Finds the route of a request among those of the contract. */
 
+import { ReeveError } from "../core/errors.js";
 import type { RouteSpec } from "./contract/route.js";
 import { ROUTES, type RouteName } from "./contract/routes.js";
 
@@ -10,11 +11,10 @@ export interface Route {
 	readonly spec: RouteSpec;
 }
 
-export type Found =
-	| { readonly type: "route"; readonly route: Route; readonly params: Record<string, string> }
-	/** The path exists, but not for this method. */
-	| { readonly type: "other_method"; readonly allowed: readonly string[] }
-	| { readonly type: "nothing" };
+export interface Located {
+	readonly route: Route;
+	readonly params: Record<string, string>;
+}
 
 export const ALL_ROUTES: readonly Route[] = Object.entries(ROUTES).map(([name, spec]) => {
 	const [method = "", path = ""] = name.split(" ");
@@ -28,18 +28,21 @@ const FIXED = new Map<string, Route>(
 	ALL_ROUTES.filter(({ path }) => !path.includes(":")).map((route) => [route.name, route]),
 );
 
-export function findRoute(method: string, path: string): Found {
+/** Throws `no_route`, or `method_not_allowed` with the methods that the path supports. */
+export function locate(method: string, path: string): Located {
 	const fixed = FIXED.get(`${method} ${path}`);
-	if (fixed !== undefined) return { type: "route", route: fixed, params: {} };
+	if (fixed !== undefined) return { route: fixed, params: {} };
 	const given = path.split("/");
 	const allowed: string[] = [];
 	for (const { route, parts } of COMPILED) {
 		const params = matchParts(parts, given);
 		if (params === null) continue;
-		if (route.method === method) return { type: "route", route, params };
+		if (route.method === method) return { route, params };
 		allowed.push(route.method);
 	}
-	return allowed.length > 0 ? { type: "other_method", allowed } : { type: "nothing" };
+	if (allowed.length === 0) throw new ReeveError("no_route", `unknown route ${method} ${path}`);
+	const message = `${path} supports ${allowed.join(", ")}, not ${method}`;
+	throw new ReeveError("method_not_allowed", message);
 }
 
 /** The value of each `:part` of the pattern; null if the path does not match it. */

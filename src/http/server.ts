@@ -8,10 +8,9 @@ import { setMaxListeners } from "node:events";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { ReeveError } from "../core/errors.js";
 import { labelHolder } from "../core/keyboard.js";
-import { joinHost } from "../core/remote.js";
 import { acceptWhileWritable } from "../engine/store-guard.js";
 import { createHandlers } from "./all-handlers.js";
-import { type Act, actorIdOf, actorTypeOf, isAction, renderAct } from "./audit.js";
+import { type Act, actorIdOf, actorTypeOf, isAction, noted, renderAct } from "./audit.js";
 import { type Gate, mayAct, visibilityOf } from "./auth/gate.js";
 import type { Via } from "./auth/places.js";
 import { subjectsOf } from "./auth/subjects.js";
@@ -22,7 +21,8 @@ import { createKeyboards } from "./keyboards.js";
 import type { Page } from "./page.js";
 import { check, type RequestIds, readIds, readJson } from "./read-request.js";
 import { untilRecovered } from "./recovery.js";
-import { createRemoteProxy, parseRemotePath, remoteNeed } from "./remote-proxy.js";
+import { createRemoteProxy, parseRemotePath } from "./remote-proxy.js";
+import { createRemoteRequests, type Handshake } from "./remote-requests.js";
 import {
 	explainError,
 	PreparedJson,
@@ -31,24 +31,14 @@ import {
 	sendJson,
 	sendPrepared,
 } from "./replies.js";
-import { findRoute, type Route } from "./router.js";
-import { createTerminalHub, type Upgrade } from "./terminal-hub.js";
-import { type ClosingWatchers, watchCaller } from "./watch-caller.js";
+import { locate, type Route } from "./router.js";
+import { createTerminalHub } from "./terminal-hub.js";
+import { type Door, watchCaller } from "./watch-caller.js";
 
 export interface Api {
 	/** Handles the requests of this server. The returned function ends its streams and closes it. */
 	serve(server: Server, via: Via): () => Promise<void>;
 }
-
-/** A server, how requests arrive at it, and when it closes. */
-interface Door {
-	readonly via: Via;
-	readonly closing: AbortSignal;
-	readonly watchers: ClosingWatchers;
-}
-
-/** A request to open a WebSocket. Every failure gets a response. */
-type Handshake = Pick<Upgrade, "request" | "socket" | "head">;
 
 export interface ApiParts extends HttpParts {
 	readonly gate: Gate;
@@ -66,7 +56,6 @@ export function createApi(parts: ApiParts): Api {
 	const keyboards = createKeyboards(() => new Date(parts.clock.now().wallMs).toISOString());
 	const handlers = createHandlers(parts, keyboards) as unknown as AnyHandlers;
 	const terminals = createTerminalHub(parts.engine, keyboards);
-	const proxy = createRemoteProxy(parts.remotes);
 
 	/** Not awaited: the action is done, even if nothing can be stored. */
 	function recordAction(act: Act): void {
@@ -75,6 +64,13 @@ export function createApi(parts: ApiParts): Api {
 			.commit((transaction) => transaction.appendEvent(renderAct(act), atMs))
 			.catch((error: unknown) => onError(error, { ...act, requestId: act.correlationId }));
 	}
+
+	const remotes = createRemoteRequests({
+		gate,
+		proxy: createRemoteProxy(parts.remotes),
+		isSocket: (name) => handlers[name] === undefined,
+		recordAction,
+	});
 
 	async function answer(
 		request: IncomingMessage,
@@ -87,9 +83,9 @@ export function createApi(parts: ApiParts): Api {
 		if (parts.page.answer(request, response, url.pathname, via)) return;
 		const elsewhere = parseRemotePath(url.pathname);
 		if (elsewhere !== null) {
-			return forward(request, response, door, { ...elsewhere, url, correlationId });
+			return remotes.forward(request, response, door, { ...elsewhere, url, correlationId });
 		}
-		const { route, params } = locate(request, url.pathname);
+		const { route, params } = locate(request.method ?? "", url.pathname);
 		const caller = gate.admit(request, via, route.spec, params);
 		const handler = handlers[route.name];
 		if (handler === undefined) {
@@ -122,51 +118,6 @@ export function createApi(parts: ApiParts): Api {
 		sendReply(request, response, route, reply);
 	}
 
-	/** Passes the request on to the daemon of a remote. Its response is not read. */
-	async function forward(
-		request: IncomingMessage,
-		response: ServerResponse,
-		door: Door,
-		{ remote, path, url, correlationId }: Elsewhere,
-	): Promise<void> {
-		const { route, params } = locate(request, path);
-		const caller = gate.admit(request, door.via, remoteNeed(route), params);
-		if (handlers[route.name] === undefined) {
-			throw new ReeveError("upgrade_required", `${path} is a WebSocket`);
-		}
-		const { gone } = watchCaller(response, gate.untilInvalid(caller), door);
-		const note = (error: string | null) => {
-			if (!isAction(route)) return;
-			recordAction({ route, params: onRemote(remote, params), caller, correlationId, error });
-		};
-		const target = `${path}${url.search}`;
-		const to = { remote, target, correlationId, ends: [gone] };
-		await noted(
-			() => proxy.forward(request, response, to),
-			note,
-			(error) => error,
-		);
-	}
-
-	async function upgradeElsewhere(
-		{ request, socket, head }: Handshake,
-		door: Door,
-		{ remote, path, url, correlationId }: Elsewhere,
-	): Promise<void> {
-		const { route, params } = locate(request, path);
-		const caller = gate.admit(request, door.via, remoteNeed(route), params);
-		// The remote knows this daemon only, and would let it type.
-		if (!mayAct(caller)) url.searchParams.set("ro", "1");
-		const invalid = gate.untilInvalid(caller);
-		const ends = invalid === null ? [door.closing] : [invalid, door.closing];
-		const target = `${path}?${url.searchParams}`;
-		const to = { remote, target, correlationId, ends };
-		const isOpen = await proxy.upgrade(request, socket, head, to);
-		if (isOpen && mayAct(caller) && url.searchParams.get("ro") !== "1") {
-			recordAction({ route, params: onRemote(remote, params), caller, correlationId, error: null });
-		}
-	}
-
 	function onRequest(request: IncomingMessage, response: ServerResponse, door: Door): void {
 		const { via } = door;
 		const ids = readIds(request);
@@ -190,9 +141,9 @@ export function createApi(parts: ApiParts): Api {
 			if (elsewhere !== null) {
 				const { correlationId } = ids;
 				const handshake = { request, socket, head };
-				return await upgradeElsewhere(handshake, door, { ...elsewhere, url, correlationId });
+				return await remotes.upgrade(handshake, door, { ...elsewhere, url, correlationId });
 			}
-			const { route, params } = locate(request, url.pathname);
+			const { route, params } = locate(request.method ?? "", url.pathname);
 			const caller = gate.admit(request, door.via, route.spec, params);
 			if (route.name !== "GET /api/v1/agents/:id/terminal") {
 				throw new ReeveError("no_route", `${url.pathname} is not a WebSocket`);
@@ -263,51 +214,6 @@ function close(server: Server): Promise<void> {
 		server.close(() => resolve());
 		server.closeIdleConnections();
 	});
-}
-
-/** Runs the action and records its result; `failureOf` finds an error that was not thrown. */
-async function noted<T>(
-	act: () => T,
-	note: (error: string | null) => void,
-	failureOf: (result: Awaited<T>) => string | null = () => null,
-): Promise<Awaited<T>> {
-	try {
-		const result = await act();
-		note(failureOf(result));
-		return result;
-	} catch (error) {
-		note(error instanceof ReeveError ? error.code : "internal");
-		throw error;
-	}
-}
-
-interface Located {
-	readonly route: Route;
-	readonly params: Record<string, string>;
-}
-
-/** A request for the daemon of a remote. */
-interface Elsewhere {
-	readonly remote: string;
-	readonly path: string;
-	readonly url: URL;
-	readonly correlationId: string;
-}
-
-/** The same parameters, as this daemon's log names them. */
-function onRemote(remote: string, params: Record<string, string>): Record<string, string> {
-	return { target: joinHost(remote, Object.values(params)[0] ?? "") };
-}
-
-function locate(request: IncomingMessage, path: string): Located {
-	const method = request.method ?? "";
-	const found = findRoute(method, path);
-	if (found.type === "route") return { route: found.route, params: found.params };
-	if (found.type === "nothing") {
-		throw new ReeveError("no_route", `unknown route ${method} ${path}`);
-	}
-	const allowed = found.allowed.join(", ");
-	throw new ReeveError("method_not_allowed", `${path} takes ${allowed}, not ${method}`);
 }
 
 function parseTarget(target: string): URL {

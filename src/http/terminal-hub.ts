@@ -6,6 +6,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { WebSocket, WebSocketServer } from "ws";
+import { messageOf } from "../core/message-of.js";
 import type { Engine } from "../engine/engine.js";
 import type { TerminalConnection, TerminalSize } from "../ports/backend.js";
 import type { TerminalMessage } from "./contract/streams.js";
@@ -176,7 +177,7 @@ async function untilLoaded<T>(raw: Duplex, loading: Promise<T>): Promise<T> {
 function failTerminal(socket: WebSocket, error: unknown, code?: number): void {
 	sendTo(socket, {
 		type: "closed",
-		reason: error instanceof Error ? error.message : String(error),
+		reason: messageOf(error),
 	});
 	endSocket(socket, code);
 }

@@ -2,6 +2,7 @@
 
 import type { ServerResponse } from "node:http";
 import { ReeveError } from "../core/errors.js";
+import type { Via } from "./auth/places.js";
 import type { RouteName } from "./contract/routes.js";
 import type { HandlerRequest } from "./handler.js";
 
@@ -12,7 +13,14 @@ const DROP_MS_MAX = 1_000;
 const NOT_WAITED_FOR = new ReeveError("connection_lost", "the caller stopped waiting");
 
 /** Callbacks of open requests for the closing of the server. Cheaper than listeners of a signal. */
-export type ClosingWatchers = Set<() => void>;
+type ClosingWatchers = Set<() => void>;
+
+/** A server, how requests arrive at it, and when it closes. */
+export interface Door {
+	readonly via: Via;
+	readonly closing: AbortSignal;
+	readonly watchers: ClosingWatchers;
+}
 
 /**
  * The signals last as long as the response, and are created on first use: extend the returned object,
@@ -22,7 +30,7 @@ export type ClosingWatchers = Set<() => void>;
 export function watchCaller(
 	response: ServerResponse,
 	invalid: AbortSignal | null,
-	{ closing, watchers }: { readonly closing: AbortSignal; readonly watchers: ClosingWatchers },
+	{ closing, watchers }: Pick<Door, "closing" | "watchers">,
 ): Pick<HandlerRequest<RouteName>, "dropped" | "gone"> {
 	const dropped = createLateSignal();
 	const gone = createLateSignal();

@@ -7,6 +7,7 @@ import { setMaxListeners } from "node:events";
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ReeveError } from "../core/errors.js";
+import { messageOf } from "../core/message-of.js";
 import { REMOTE_NAME, remoteDelayMs } from "../core/remote.js";
 import { plainLine } from "../core/safe-text.js";
 import { renderElapsed } from "../core/units.js";
@@ -251,7 +252,7 @@ class Link {
 	}
 
 	#fail(error: unknown): void {
-		const reason = plainLine(error instanceof Error ? error.message : String(error));
+		const reason = plainLine(messageOf(error));
 		this.#setView({ state: "unreachable", reason: reason.slice(0, REASON_LENGTH_MAX) });
 	}
 

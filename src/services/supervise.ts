@@ -8,6 +8,7 @@
  * that never stops eventually becomes fatal.
  */
 
+import { messageOf } from "../core/message-of.js";
 import {
 	DEFAULT_SERVICE,
 	decideAfterServiceEnd,
@@ -276,8 +277,4 @@ class Supervision implements Supervisor {
 			process.emitWarning(`onEnd of supervise() threw: ${messageOf(error)}`);
 		}
 	}
-}
-
-function messageOf(error: unknown): string {
-	return error instanceof Error ? error.message : String(error);
 }

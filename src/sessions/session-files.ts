@@ -11,6 +11,7 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fillFirst, fillIn, type LogProfile, type Seed } from "../core/adapter.js";
 import { addToJson, hasInJson, type JsonAddition } from "../core/json-edit.js";
+import { messageOf } from "../core/message-of.js";
 import { replaceFile } from "../home/replace-file.js";
 import { readIfExists, updateFile } from "../home/update-file.js";
 import type { AgentAdapter } from "../ports/adapter.js";
@@ -131,8 +132,6 @@ function fillAddition(addition: JsonAddition, values: Values): JsonAddition {
 		? { path, add: fillValue(addition.add, values) }
 		: { path, value: fillValue(addition.value, values) };
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 /** A value with the placeholders of all its strings replaced. */
 function fillValue(value: unknown, values: Values): unknown {

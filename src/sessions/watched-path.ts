@@ -10,6 +10,7 @@
 import { type FSWatcher, type Stats, watch } from "node:fs";
 import { lstat, readdir, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { messageOf } from "../core/message-of.js";
 import { IgnoredFiles } from "./ignored-files.js";
 
 /** Per watched path. The kernel's limit for all programs of a user is often 8192 or more. */
@@ -251,7 +252,3 @@ const EXPLAINED: Readonly<Record<string, string>> = {
 		"the system's limit of watchers is reached (fs.inotify.max_user_instances, or open files); raise it",
 	EACCES: "no permission to read it",
 };
-
-function messageOf(error: unknown): string {
-	return error instanceof Error ? error.message : String(error);
-}

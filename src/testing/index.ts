@@ -11,7 +11,8 @@ export {
 } from "./conformance/backend-conformance.js";
 export type { BackendBehaviour, BackendWorld } from "./conformance/backend-world.js";
 export type { ConformanceTest } from "./conformance/conformance-test.js";
-export { type StoreWorld, storeConformance } from "./conformance/store-conformance.js";
+export { storeConformance } from "./conformance/store-conformance.js";
+export type { StoreWorld } from "./conformance/store-world.js";
 export { fakeAgentCommand, fakeAgentPath } from "./fake-agent/fake-agent.js";
 export type { FakeAgentScript } from "./fake-agent/script.js";
 export { createManualClock, type ManualClock } from "./manual-clock.js";

@@ -37,6 +37,17 @@ export const PROSE_VIOLATIONS: readonly Violation[] = [
 		says: "name the actor",
 	},
 	{
+		title: "idioms for failures",
+		plant: {
+			"src/core/planted.ts": `// A standstill, or a lack of memory, that no restart cures.\n${LEAF}`,
+		},
+		finds: [
+			...["src/core/planted.ts: standstill", "src/core/planted.ts: lack of memory"],
+			"src/core/planted.ts: cures",
+		],
+		says: "out of memory",
+	},
+	{
 		title: "old idioms",
 		plant: {
 			"src/core/planted.ts": `// It cannot be had, for ever, and is taken for gone.\n${LEAF}`,

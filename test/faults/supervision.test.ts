@@ -20,7 +20,7 @@ describe("a crash loop", () => {
 		home = createFleetHome();
 		const policy = "crash_policy: { transient_delay: 50ms, flapping_delay: 100ms }";
 		home.writeFleet(
-			`looper: { command: [sh, -c, 'test -e "$CURED" && exec sleep 1000; exit 3'], env: { CURED: "${home.folder}/cured" }, ${policy} }`,
+			`looper: { command: [sh, -c, 'test -e "$FIXED" && exec sleep 1000; exit 3'], env: { FIXED: "${home.folder}/fixed" }, ${policy} }`,
 		);
 		await home.must("up");
 		await eventually(async () => (await find("p:looper")).policy === "halted", "it is halted");
@@ -40,7 +40,7 @@ describe("a crash loop", () => {
 		await home.must("daemon", "stop");
 		await home.must("daemon", "start");
 		expect(await find("p:looper")).toMatchObject({ policy: "halted", process: "stopped" });
-		writeFileSync(`${home.folder}/cured`, "");
+		writeFileSync(`${home.folder}/fixed`, "");
 		await home.must("resume", "p:looper");
 		expect(await find("p:looper")).toMatchObject({ policy: "healthy", process: "running" });
 	});

@@ -88,7 +88,7 @@ function summarise(
 	return { policy, class: last.class, flaps };
 }
 
-/** Whether the last exit is one flapping exit, one failure or one lack of memory too many. */
+/** Whether the last exit is one flapping exit, one failure or one out-of-memory kill too many. */
 function completesLoop(
 	history: readonly Placed[],
 	last: Placed,

@@ -9,7 +9,7 @@ import { plainLine, safeJson } from "../../core/safe-text.js";
 import { isEnded } from "../../core/task.js";
 import { parseDuration } from "../../core/units.js";
 import type { TaskDetailJson } from "../../http/contract/tasks.js";
-import { checkKey, parsePositive } from "../arguments.js";
+import { checkKey, invalidValue, parsePositive } from "../arguments.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";
 import { resolveAgent } from "../resolve.js";
@@ -85,12 +85,12 @@ function parseAttemptTimeout(text: string): number {
 	const ms = parseDuration(text);
 	if (ms !== null && ms > 0) return ms;
 	const hint = "Use a whole number above 0 with a unit: 500ms, 10s, 5m, 1h.";
-	throw new ReeveError("usage", `invalid value for --timeout: \`${text}\``, hint);
+	throw invalidValue("--timeout", text, hint);
 }
 
 function parseInteger(text: string, option: string): number {
 	if (/^-?\d{1,9}$/.test(text)) return Number(text);
-	throw new ReeveError("usage", `invalid value for ${option}: \`${text}\``, "Use a whole number.");
+	throw invalidValue(option, text, "Use a whole number.");
 }
 
 function hintFor({ task_id: id, agent, attempts, error }: TaskDetailJson): string {

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, createClient } from "../../client/client.js";
 import { CLI_EXIT } from "../../core/cli-exit.js";
 import { ReeveError } from "../../core/errors.js";
+import { messageOf } from "../../core/message-of.js";
 import { resolveHome } from "../../home/paths.js";
 import { writeWhole } from "../../home/update-file.js";
 import { countOf } from "../arguments.js";
@@ -199,7 +200,7 @@ async function waitForAnswer(client: Client, manager: ServiceManager): Promise<n
 				await sleep(POLL_MS);
 				continue;
 			}
-			const why = error instanceof Error ? error.message : String(error);
+			const why = messageOf(error);
 			const hint = `Try again with \`${manager.startHint}\`, or run \`reeve doctor\` to find the cause.`;
 			throw new ReeveError(
 				"service_failed",

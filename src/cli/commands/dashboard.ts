@@ -13,6 +13,7 @@ import { ReeveError } from "../../core/errors.js";
 import { parseListen } from "../../core/listen.js";
 import type { Home } from "../../home/paths.js";
 import { replaceFile } from "../../home/replace-file.js";
+import { invalidValue } from "../arguments.js";
 import { connect } from "../connect.js";
 import { ensureDaemon } from "../daemon-process.js";
 import { isListenConfigured, rememberListen } from "../listen-settings.js";
@@ -130,7 +131,7 @@ async function baseFor(home: Home, url: string, options: DashboardOptions): Prom
 function parseBase(text: string): string {
 	if (/^https?:\/\//.test(text) && URL.canParse(text)) return new URL(text).origin;
 	const hint = "Write it as https://HOST or https://HOST:PORT.";
-	throw new ReeveError("usage", `invalid value for --url: \`${text}\``, hint);
+	throw invalidValue("--url", text, hint);
 }
 
 async function allowedHosts(home: Home): Promise<readonly string[]> {

@@ -2,6 +2,7 @@
 
 import { CLI_EXIT } from "../../core/cli-exit.js";
 import { ReeveError } from "../../core/errors.js";
+import { messageOf } from "../../core/message-of.js";
 import { plainLine } from "../../core/safe-text.js";
 import { resolveHome } from "../../home/paths.js";
 import type { DaemonJson } from "../../http/contract/daemon.js";
@@ -86,7 +87,7 @@ async function runChecks(file: string, env: NodeJS.ProcessEnv): Promise<readonly
 			try {
 				return { name, ...(await check(context)) };
 			} catch (error) {
-				const detail = error instanceof Error ? error.message : String(error);
+				const detail = messageOf(error);
 				return { name, ...fail(`check failed: ${detail}`, null) };
 			}
 		}),

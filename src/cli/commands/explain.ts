@@ -5,6 +5,7 @@ import { type CrashContext, DEFAULT_CRASH_POLICY, NEW_AGENT } from "../../core/c
 import { ReeveError } from "../../core/errors.js";
 import { rehearse } from "../../core/rehearse.js";
 import { CLEAN_EXIT_CHOICES, type OnCleanExit } from "../../core/states.js";
+import { parseChoice } from "../arguments.js";
 import { parseExitSequence } from "../exit-sequence.js";
 import type { Output } from "../output.js";
 import { policyJson, renderPolicyTable } from "../policy-table.js";
@@ -108,11 +109,5 @@ async function policyOf(
 
 function parseOnCleanExit(text: string | undefined): OnCleanExit | undefined {
 	if (text === undefined) return undefined;
-	const choice = CLEAN_EXIT_CHOICES.find((known) => known === text);
-	if (choice !== undefined) return choice;
-	throw new ReeveError(
-		"usage",
-		`invalid value for --on-clean-exit: ${text}`,
-		`Use one of ${CLEAN_EXIT_CHOICES.join(", ")}.`,
-	);
+	return parseChoice(text, CLEAN_EXIT_CHOICES, "--on-clean-exit");
 }

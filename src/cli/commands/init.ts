@@ -131,5 +131,5 @@ function renderAgent(adapter: Adapter): string {
 const STAND_IN = `      # No known agent CLI was found, so this program is a placeholder.
       ticker:
         command: [sh, -c, "while :; do date; sleep 5; done"]
-        on_clean_exit: restart # or: prompt, stop
+        on_clean_exit: restart # or: prompt, stop, complete
 `;

@@ -6,9 +6,9 @@ import type { KnownAgents } from "../../config/plan-file.js";
 import { renderProblem } from "../../config/problem.js";
 import { CLI_EXIT } from "../../core/cli-exit.js";
 import { ReeveError } from "../../core/errors.js";
-import { PLAN_STATUSES, type PlanStatus } from "../../core/plan.js";
+import { PLAN_STATUSES } from "../../core/plan.js";
 import type { PlanDetailJson } from "../../http/contract/plans.js";
-import { checkKey, parsePositive, parseSince } from "../arguments.js";
+import { checkKey, parseChoice, parsePositive, parseSince } from "../arguments.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";
 import { resolvePlan } from "../resolve.js";
@@ -74,7 +74,7 @@ export async function runPlanList(
 	const { status, since } = options;
 	const query = {
 		limit: parsePositive(options.lines, "--lines"),
-		...(status !== undefined && { status: checkStatus(status) }),
+		...(status !== undefined && { status: parseChoice(status, PLAN_STATUSES, "--status") }),
 		...(since !== undefined && { since: parseSince(since) }),
 	};
 	const { plans } = await connect(env).client.call("GET /api/v1/plans", { query });
@@ -121,13 +121,6 @@ function printPlan(plan: PlanDetailJson, { json }: { json?: boolean }, output: O
 	}
 	for (const line of renderPlanTree(plan, output, Date.now())) output.result(line);
 	output.note(`plan ${plan.plan_id} ${plan.status}: ${plan.reason}`);
-}
-
-function checkStatus(status: string): PlanStatus {
-	const known = PLAN_STATUSES.find((each) => each === status);
-	if (known !== undefined) return known;
-	const hint = `Use one of ${PLAN_STATUSES.join(", ")}.`;
-	throw new ReeveError("usage", `invalid value for --status: \`${status}\``, hint);
 }
 
 /*

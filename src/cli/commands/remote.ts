@@ -9,6 +9,7 @@ import { REMOTE_NAME } from "../../core/remote.js";
 import { plainLine } from "../../core/safe-text.js";
 import { renderElapsed } from "../../core/units.js";
 import type { RemoteJson } from "../../http/contract/remotes.js";
+import { invalidValue } from "../arguments.js";
 import { connectOwn } from "../connect.js";
 import { ensureDaemon } from "../daemon-process.js";
 import type { Output } from "../output.js";
@@ -86,7 +87,7 @@ async function sshAddress(options: AddOptions, output: Output, env: NodeJS.Proce
 	}
 	if (!/^[^\s-]\S*$/.test(target)) {
 		const hint = "Use `user@host`, or a host of your ssh configuration.";
-		throw new ReeveError("usage", `invalid value for --ssh: \`${target}\``, hint);
+		throw invalidValue("--ssh", target, hint);
 	}
 	return {
 		type: "ssh" as const,

@@ -4,7 +4,7 @@ import { CLI_EXIT } from "../../core/cli-exit.js";
 import { ReeveError } from "../../core/errors.js";
 import { splitHost } from "../../core/remote.js";
 import type { SearchMatchJson } from "../../http/contract/logs.js";
-import { checkScopes, countOf, parseCount, parsePositive } from "../arguments.js";
+import { checkScopes, countOf, parseChoice, parseCount, parsePositive } from "../arguments.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";
 import { listAgents, selectIds } from "../resolve.js";
@@ -20,6 +20,8 @@ export interface SearchOptions {
 const MATCHES_MAX = 500;
 const CONTEXT_MAX = 10;
 
+const KINDS = ["log", "transcript"] as const;
+
 export async function runSearch(
 	text: string,
 	scopes: readonly string[],
@@ -30,13 +32,7 @@ export async function runSearch(
 	if (text === "" || text.length > 200) {
 		throw new ReeveError("usage", "the text must have 1 to 200 characters");
 	}
-	if (kind !== undefined && kind !== "log" && kind !== "transcript") {
-		throw new ReeveError(
-			"usage",
-			`invalid value for --kind: \`${kind}\``,
-			"Use log or transcript.",
-		);
-	}
+	const wanted = kind === undefined ? undefined : parseChoice(kind, KINDS, "--kind");
 	const limit = Math.min(parsePositive(lines, "--lines"), MATCHES_MAX);
 	const around = Math.min(parseCount(context, "--context"), CONTEXT_MAX);
 	const { client } = connect(env);
@@ -46,7 +42,7 @@ export async function runSearch(
 			text,
 			limit,
 			context: around,
-			...(kind !== undefined && { kind }),
+			...(wanted !== undefined && { kind: wanted }),
 			...(agents !== null && { agents: agents.join(",") }),
 		},
 	});

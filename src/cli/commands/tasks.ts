@@ -1,12 +1,11 @@
 /** `reeve tasks`: lists, shows and cancels tasks. */
 
 import { CLI_EXIT } from "../../core/cli-exit.js";
-import { ReeveError } from "../../core/errors.js";
 import { plainLine, safeJson } from "../../core/safe-text.js";
 import { TASK_STATUSES, type TaskStatus } from "../../core/task.js";
 import { renderElapsed } from "../../core/units.js";
 import type { TaskDetailJson } from "../../http/contract/tasks.js";
-import { countOf, parsePositive, parseSince } from "../arguments.js";
+import { countOf, parseChoice, parsePositive, parseSince } from "../arguments.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";
 import { refuseUnknownAgent, resolveAgent, resolvePlan, resolveTask } from "../resolve.js";
@@ -29,7 +28,7 @@ export async function runTaskList(
 	const { agent, status, plan, since } = options;
 	const given = {
 		limit: parsePositive(options.lines, "--lines"),
-		...(status !== undefined && { status: checkStatus(status) }),
+		...(status !== undefined && { status: parseChoice(status, TASK_STATUSES, "--status") }),
 		...(since !== undefined && { since: parseSince(since) }),
 	};
 	const { client } = connect(env);
@@ -95,13 +94,6 @@ export async function runTaskCancel(
 	if (options.json) output.json(task);
 	else output.result(`${place}: ${task.status}`);
 	return task.status === "cancelled" ? CLI_EXIT.done : CLI_EXIT.failed;
-}
-
-function checkStatus(status: string): TaskStatus {
-	const known = TASK_STATUSES.find((each) => each === status);
-	if (known !== undefined) return known;
-	const hint = `Use one of ${TASK_STATUSES.join(", ")}.`;
-	throw new ReeveError("usage", `invalid value for --status: \`${status}\``, hint);
 }
 
 function describeTask(task: TaskDetailJson, { colors }: Output, nowMs: number): string[] {

@@ -6,7 +6,7 @@ import { parseTokenScope } from "../../core/access.js";
 import { CLI_EXIT } from "../../core/cli-exit.js";
 import { ReeveError } from "../../core/errors.js";
 import { parseDuration } from "../../core/units.js";
-import { isWithin } from "../arguments.js";
+import { invalidValue, isWithin } from "../arguments.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";
 import { resolveToken } from "../resolve.js";
@@ -104,7 +104,7 @@ export async function runTokenList(
 		].map((text) => ({ text })),
 	);
 	for (const line of renderTable(
-		["ID", "NAME", "SCOPE", "KIND", "MADE", "EXPIRES"],
+		["ID", "NAME", "SCOPE", "KIND", "CREATED", "EXPIRES"],
 		rows,
 		output.columns,
 	))
@@ -146,7 +146,7 @@ function checkScope(text: string): string {
 	if (parseTokenScope(text) !== null) return text;
 	const hint =
 		"Use `read` or `operate`, optionally limited with `:PROJECT` or `:PROJECT:AGENT`, or `agent:PROJECT:AGENT` for the agent itself.";
-	throw new ReeveError("usage", `invalid value for --scope: \`${text}\``, hint);
+	throw invalidValue("--scope", text, hint);
 }
 
 function parseExpiry(text: string | undefined): number | undefined {
@@ -154,5 +154,5 @@ function parseExpiry(text: string | undefined): number | undefined {
 	const ms = parseDuration(text);
 	if (ms !== null && ms > 0) return ms;
 	const hint = "Use a whole number with a unit: 12h, 30d.";
-	throw new ReeveError("usage", `invalid value for --expires: \`${text}\``, hint);
+	throw invalidValue("--expires", text, hint);
 }

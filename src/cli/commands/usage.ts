@@ -4,7 +4,7 @@ import { renderUsd } from "../../core/budget.js";
 import { CLI_EXIT } from "../../core/cli-exit.js";
 import { ReeveError } from "../../core/errors.js";
 import { parseDuration } from "../../core/units.js";
-import { checkScopes, isWithin } from "../arguments.js";
+import { checkScopes, invalidValue, isWithin, parseChoice } from "../arguments.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";
 import { listAgents, resolveScopes } from "../resolve.js";
@@ -35,7 +35,7 @@ export async function runUsage(
 	output: Output,
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
-	const by = parseGroup(group);
+	const by = parseChoice(group, USAGE_GROUPS, "--by");
 	if (csv && json) {
 		throw new ReeveError("usage", "--csv and --json cannot be combined", "Remove one of them.");
 	}
@@ -87,22 +87,12 @@ function linesOf({ usd, usd_incomplete: isPart, ...sum }: UsageSum): string[] {
 	return [sum.name, ...numbers.map((each) => each.toLocaleString("en-US")), cost];
 }
 
-function parseGroup(text: string): UsageGroup {
-	const found = USAGE_GROUPS.find((each) => each === text);
-	if (found !== undefined) return found;
-	throw new ReeveError(
-		"usage",
-		`invalid value for --by: \`${text}\``,
-		"Use day, agent, project or account.",
-	);
-}
-
 function parseSince(text: string): { readonly days: number } | { readonly day: string } {
 	if (/^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))) return { day: text };
 	const ms = parseDuration(text);
 	if (ms !== null && ms > 0) return { days: Math.ceil(ms / DAY_MS) };
 	const hint = "Use a number of days (7d) or a date (2031-04-05).";
-	throw new ReeveError("usage", `invalid value for --since: \`${text}\``, hint);
+	throw invalidValue("--since", text, hint);
 }
 
 /** A date without a time is read as UTC. */

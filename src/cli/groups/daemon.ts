@@ -2,19 +2,20 @@
 
 import { type AddCommands, FILE_OPTION, JSON_OPTION } from "./group.js";
 
-const LISTEN_OPTION = [
-	"--listen <address>",
-	"also serve the API on HOST:PORT, such as 127.0.0.1:4270; saved in the settings",
-] as const;
-const CERT_OPTION = [
-	"--tls-cert <file>",
-	"the TLS certificate; required for addresses beyond this host",
-] as const;
-const KEY_OPTION = ["--tls-key <file>", "the key of the TLS certificate"] as const;
-const ALLOW_OPTION = [
-	"--allow-host <host:port...>",
-	"additional host names that requests may use",
-] as const;
+type Program = Parameters<AddCommands>[0];
+
+/** Where the daemon listens; both commands that start it in the background take these. */
+const addListenOptions = (command: Program): Program =>
+	command
+		.option(
+			"--listen <address>",
+			"also serve the API on HOST:PORT, such as 127.0.0.1:4270; saved in the settings",
+		)
+		.option("--no-listen", "stop listening on TCP; saved in the settings")
+		.option("--tls-cert <file>", "the TLS certificate; required for addresses beyond this host")
+		.option("--tls-key <file>", "the key of the TLS certificate")
+		.option("--allow-host <host:port...>", "additional host names that requests may use")
+		.option(...JSON_OPTION);
 
 export const addDaemonCommands: AddCommands = (program, run) => {
 	const daemon = program
@@ -48,26 +49,12 @@ const addStarting: AddCommands = (daemon, run) => {
 		.option("--json", "print errors as JSON")
 		.action(run(async () => (await import("../commands/daemon.js")).runDaemonRun));
 
-	daemon
-		.command("start")
+	addListenOptions(daemon.command("start"))
 		.description("Start the daemon in the background, unless it is running.")
-		.option(...LISTEN_OPTION)
-		.option("--no-listen", "stop listening on TCP; saved in the settings")
-		.option(...CERT_OPTION)
-		.option(...KEY_OPTION)
-		.option(...ALLOW_OPTION)
-		.option(...JSON_OPTION)
 		.action(run(async () => (await import("../commands/daemon.js")).runDaemonStart));
 
-	daemon
-		.command("restart")
+	addListenOptions(daemon.command("restart"))
 		.description("Restart the daemon. Sessions keep running, workers are restarted.")
-		.option(...LISTEN_OPTION)
-		.option("--no-listen", "stop listening on TCP; saved in the settings")
-		.option(...CERT_OPTION)
-		.option(...KEY_OPTION)
-		.option(...ALLOW_OPTION)
-		.option(...JSON_OPTION)
 		.action(run(async () => (await import("../commands/daemon.js")).runDaemonRestart));
 };
 

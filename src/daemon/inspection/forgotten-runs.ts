@@ -32,8 +32,8 @@ export async function explainForgottenRuns(home: Home): Promise<string | null> {
 	const problem = isMissing
 		? `${database} is missing, but agents that it recorded are still running`
 		: `${database} does not contain agents that are still running: it lost its newest changes, is an old copy, or belongs to another home`;
-	const cure = `Restore the correct database (${database} with its -wal file), or stop these agents first`;
-	return `${problem} (pid ${pidsOf(unknown)}). A daemon would start them a second time. ${cure}${renderStop(unknown)}.`;
+	const fix = `Restore the correct database (${database} with its -wal file), or stop these agents first`;
+	return `${problem} (pid ${pidsOf(unknown)}). A daemon would start them a second time. ${fix}${renderStop(unknown)}.`;
 }
 
 const isUnknown = ({ what }: Stray) => what === "unknown" || what === "recorded";

@@ -1,6 +1,7 @@
 /** The terminals of running agents: input, messages, screens, viewers. */
 
 import { ReeveError } from "../../core/errors.js";
+import { messageOf } from "../../core/message-of.js";
 import type { AgentKind } from "../../core/states.js";
 import type {
 	Backend,
@@ -89,7 +90,7 @@ export class Terminals {
 		const given = backend.input(handle, bytes).catch((error: unknown) => {
 			// An agent that has exited meanwhile has no terminal.
 			this.#held(id);
-			throw notRead(id, error instanceof Error ? error.message : String(error));
+			throw notRead(id, messageOf(error));
 		});
 		if ((await withDeadline(this.#world.clock, given, INPUT_MS_MAX)) === "done") return given;
 		throw notRead(id, `it did not read all of it within ${INPUT_MS_MAX / 1_000} s`);

@@ -2,6 +2,7 @@
  * One start of a run that is recorded as intended: prepares it, acquires its conversation, starts it.
  */
 
+import { messageOf } from "../../core/message-of.js";
 import type { RunHandle, StartFailure, StartRequest } from "../../ports/backend.js";
 import type { LifeWorld } from "./life-world.js";
 import type { PersistedAgent } from "./persisted-agent.js";
@@ -62,8 +63,6 @@ async function prepareRun(
 	}
 	return { request: prepared.request };
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 function failed(permanent: boolean, detail: string): Launched {
 	return { outcome: "failed", failure: { permanent, detail } };

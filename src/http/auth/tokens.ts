@@ -8,6 +8,7 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { parseTokenScope, renderTokenScope, type TokenScope } from "../../core/access.js";
 import { ReeveError } from "../../core/errors.js";
+import { messageOf } from "../../core/message-of.js";
 import type { Clock } from "../../ports/clock.js";
 import type { StoredToken, TokenStore } from "../../ports/token-store.js";
 
@@ -129,7 +130,7 @@ export async function openTokens(store: TokenStore, clock: Clock): Promise<Token
 
 /** The change has no effect: a change that cannot be written would be undone by the next start. */
 function refuseUnwritten(error: unknown): never {
-	const why = error instanceof Error ? error.message : String(error);
+	const why = messageOf(error);
 	throw new ReeveError("store_unavailable", `cannot store the tokens, nothing was changed: ${why}`);
 }
 

@@ -10,8 +10,9 @@
 import { backoffDelayMs } from "../../core/backoff.js";
 import { ReeveError } from "../../core/errors.js";
 import type { ReeveEvent } from "../../core/events.js";
+import { messageOf } from "../../core/message-of.js";
 import type { StoreHealth, StoreRequest } from "../../ports/store.js";
-import { messageOf } from "./failure.js";
+
 import type { SqliteTransaction } from "./operations.js";
 import { type OpenRequest, Requests } from "./requests.js";
 import type { BatchWriter, PendingChange } from "./writer.js";

@@ -3,6 +3,8 @@
  * wrong.
  */
 
+import { messageOf } from "../../core/message-of.js";
+
 /** Primary result codes that concern the file, the disk or the host. */
 const OBSTACLES: Readonly<Record<number, string>> = {
 	5: "the database is locked by another program",
@@ -36,8 +38,4 @@ export function obstacleOf(error: unknown): string | null {
 /** Whether the error means that the file is not, or no longer, a valid database. */
 export function isDamage(error: unknown): boolean {
 	return DAMAGE.has(codeOf(error) ?? -1);
-}
-
-export function messageOf(error: unknown): string {
-	return error instanceof Error ? error.message : String(error);
 }

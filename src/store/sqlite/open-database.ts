@@ -3,9 +3,10 @@
  * file is not changed, since it may be repairable.
  */
 
+import { messageOf } from "../../core/message-of.js";
 import { prepareFile, type Refusal, refusal, watchFiles } from "./database-file.js";
 import type { Database, Driver } from "./driver.js";
-import { isDamage, messageOf, obstacleOf } from "./failure.js";
+import { isDamage, obstacleOf } from "./failure.js";
 import {
 	APPLICATION_ID,
 	MIGRATIONS,

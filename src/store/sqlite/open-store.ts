@@ -7,6 +7,7 @@
  */
 
 import type { Message } from "../../core/inbox.js";
+import { messageOf } from "../../core/message-of.js";
 import type {
 	AgentStateReads,
 	StoredAccount,
@@ -36,7 +37,7 @@ import {
 } from "./commit-queue.js";
 import { type Refusal, refusal } from "./database-file.js";
 import { type Database, type DriverName, loadDriver, type Row } from "./driver.js";
-import { messageOf } from "./failure.js";
+
 import { damaged, type OpenDatabase, openDatabase } from "./open-database.js";
 import { decodeEvent, decodeRecord, rowLimit } from "./records.js";
 import { createPruner } from "./retention.js";

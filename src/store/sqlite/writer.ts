@@ -9,8 +9,9 @@
  */
 
 import type { ReeveEvent } from "../../core/events.js";
+import { messageOf } from "../../core/message-of.js";
 import type { Database, Statement } from "./driver.js";
-import { messageOf, obstacleOf } from "./failure.js";
+import { obstacleOf } from "./failure.js";
 import { rollBack } from "./migrations.js";
 import {
 	createRecorder,
