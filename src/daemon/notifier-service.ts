@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { NotifySetting } from "../config/settings-schema.js";
 import { ReeveError } from "../core/errors.js";
 import { type NoticeRoute, PUSH_KINDS } from "../core/notice.js";
-import { type NotifierParts, runNotifier } from "../engine/notifier.js";
+import { forgetNotifications, type NotifierParts, runNotifier } from "../engine/notifier.js";
 import { localCalendar } from "../host/local-calendar.js";
 import { createCommand } from "../notify/command.js";
 import { createDesktop } from "../notify/desktop.js";
@@ -49,8 +49,12 @@ export function notifierService(parts: NotifierServiceParts): Service {
 					})),
 				);
 				const routes = [...configured, ...browsers];
-				if (routes.length === 0) await aborted(until);
-				else await keepNotifying({ store, routes, pageUrl }, until, onError);
+				if (routes.length > 0) await keepNotifying({ store, routes, pageUrl }, until, onError);
+				else {
+					// The routes of settings that cannot be read may come back.
+					if (settings.problem === null) await forgetNotifications(store);
+					await aborted(until);
+				}
 			}
 		},
 	};

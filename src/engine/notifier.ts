@@ -88,6 +88,21 @@ export async function runNotifier(parts: NotifierParts, signal: AbortSignal): Pr
 	}
 }
 
+/**
+ * For a daemon without routes: drops what is still to be sent, and its place in the event log. Otherwise the first route
+ * after days would report everything that happened in between.
+ */
+export async function forgetNotifications(
+	store: Pick<Store, "commit" | "readCursor" | "readEffects">,
+): Promise<void> {
+	const waiting = store.readEffects("notification");
+	if (waiting.length === 0 && store.readCursor(READER) === null) return;
+	await store.commit((transaction) => {
+		for (const { key } of waiting) transaction.removeEffect(key);
+		transaction.removeCursor(READER);
+	});
+}
+
 class Notifier {
 	readonly #parts: NotifierParts;
 	/** When each route was last notified of the same topic. */
@@ -215,7 +230,7 @@ class Notifier {
 		return { ...notice, link: page !== null && notice.link ? `${page}${notice.link}` : null };
 	}
 
-	/** On first run, start at the newest event; do not replay history. */
+	/** With the first route, start at the newest event; do not replay history. */
 	async #readCursor(): Promise<number> {
 		const { store } = this.#parts;
 		const seq = store.readCursor(READER);

@@ -183,6 +183,19 @@ function killOwnGroup({ pid, end }: RunningProgram): void {
 	}
 }
 
+/**
+ * Asks the program, and what it has started in its process group, to exit: the program that does the work may be behind
+ * a shell.
+ */
+export function terminate({ pid, end }: RunningProgram): void {
+	if (end !== null) return;
+	try {
+		process.kill(-pid, "SIGTERM");
+	} catch {
+		// Gone, or owned by another user: it is killed when its time is up.
+	}
+}
+
 /** Kills the whole tree; when this resolves, its own process is reaped and its output read. */
 export async function endProgram(program: RunningProgram): Promise<KillResult> {
 	let killed = await killOnce(program);

@@ -15,7 +15,7 @@ import {
 	type Outcome,
 } from "../core/outcome.js";
 import { readBootId, readIdentity } from "../host/process-identity.js";
-import type { ProcessIdentity } from "../ports/backend.js";
+import type { KillResult, ProcessIdentity } from "../ports/backend.js";
 import type {
 	AttemptEnd,
 	Worker,
@@ -23,11 +23,12 @@ import type {
 	WorkerEndCause,
 	WorkerStart,
 	WorkerStarted,
+	WorkerStop,
 } from "../ports/executor.js";
 import { isInTime, startDeadline } from "./deadline.js";
 import { createHeldRequests, type HeldRequest, type HeldRequests } from "./held-requests.js";
 import { parseAnswerLine, quote } from "./parse-answer.js";
-import { endLeftovers, endProgram, type RunningProgram } from "./program.js";
+import { endLeftovers, endProgram, type RunningProgram, terminate } from "./program.js";
 import {
 	classifyHeld,
 	displacedOutcome,
@@ -41,6 +42,10 @@ import type { World } from "./world.js";
 
 /** The full log of a worker is in files, and much of it may concern other requests. */
 const REQUEST_LOG_BYTES_MAX = 8 * 1024;
+/** How long an idle worker may take to exit after the end of its input, before it gets SIGTERM. */
+const INPUT_END_MS_MAX = 2_000;
+/** The part of the grace period after SIGTERM, at most. */
+const TERM_MS_MAX = 1_000;
 
 export async function startWorker(start: WorkerStart, world: World): Promise<WorkerStarted> {
 	const { program, runId } = start;
@@ -71,6 +76,7 @@ class ProcessWorker implements Worker {
 	#askToEnd: () => void = () => {};
 	#ending: Ending | null = null;
 	#isStopping = false;
+	#gone: KillResult = { ok: true, killed: [] };
 	#abandoned = 0;
 
 	constructor(start: WorkerStart, program: RunningProgram, world: World) {
@@ -146,15 +152,26 @@ class ProcessWorker implements Worker {
 		});
 	}
 
-	async stop(graceMs: number): Promise<"graceful" | "timed_out_killed"> {
+	/** Its requests, the end of its input and SIGTERM share the grace period; only then it is killed (S12). */
+	async stop(graceMs: number): Promise<WorkerStop> {
 		this.#isStopping = true;
 		const deadlineMs = performance.now() + graceMs;
-		await isInTime(Promise.race([this.#held.whenEmpty(), this.ended]), graceMs);
+		const termAtMs = deadlineMs - Math.min(TERM_MS_MAX, graceMs / 5);
+		const waitUntil = (moment: Promise<unknown>, untilMs: number) =>
+			isInTime(moment, untilMs - performance.now());
+		await waitUntil(Promise.race([this.#held.whenEmpty(), this.ended]), termAtMs);
 		this.#program.stdin.end();
-		await isInTime(this.ended, deadlineMs - performance.now());
+		await waitUntil(this.ended, Math.min(termAtMs, performance.now() + INPUT_END_MS_MAX));
+		terminate(this.#program);
+		await waitUntil(this.ended, deadlineMs);
 		this.#end("stopped", "was stopped and did not exit in time");
 		await this.ended;
-		return this.#ending === null ? "graceful" : "timed_out_killed";
+		if (!this.#gone.ok) {
+			return { outcome: "not_proven", reason: this.#gone.reason, killed: [] };
+		}
+		const { killed } = this.#gone;
+		const isGraceful = this.#ending === null && killed.length === 0;
+		return { outcome: isGraceful ? "graceful" : "timed_out_killed", reason: null, killed };
 	}
 
 	/** Runs until the tree is gone and every request has finished. */
@@ -164,6 +181,7 @@ class ProcessWorker implements Worker {
 			this.#askedToEnd.then(() => false),
 		]);
 		const gone = await (hasExited ? endLeftovers(this.#program) : endProgram(this.#program));
+		this.#gone = gone;
 		const left = gone.ok ? null : gone.reason;
 		if (left !== null) this.#world.trouble(`${this.runId}: cannot be killed: ${left}`);
 		const facts = this.#program.end ?? UNKNOWN_END();

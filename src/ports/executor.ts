@@ -9,7 +9,13 @@
 import type { ResetReader } from "../core/headless.js";
 import type { ActionRequest, Outcome } from "../core/outcome.js";
 import type { UsageReading } from "../core/usage.js";
-import type { ProcessIdentity, ResourceLimits, RunExit, StartFailure } from "./backend.js";
+import type {
+	ProcessIdentity,
+	ResourceLimits,
+	RunExit,
+	RunProcess,
+	StartFailure,
+} from "./backend.js";
 
 /** An agent's program, fully resolved. */
 export interface Program {
@@ -122,6 +128,15 @@ export interface WorkerEnd extends RunExit {
 	readonly reason: string;
 }
 
+/** How the stop of a worker went. */
+export interface WorkerStop {
+	/** `graceful` only if nothing had to be killed (S19). */
+	readonly outcome: "graceful" | "timed_out_killed" | "not_proven";
+	/** Why its processes cannot be proven gone, for `not_proven`. */
+	readonly reason: string | null;
+	readonly killed: readonly RunProcess[];
+}
+
 /** One process that serves many requests, with one JSON text per line in both directions. */
 export interface Worker {
 	readonly runId: string;
@@ -152,10 +167,10 @@ export interface Worker {
 	/** Resolves when the process tree is gone and every request has finished. */
 	readonly ended: Promise<WorkerEnd>;
 	/**
-	 * Accepts no more requests, gives pending ones this long to finish, closes its stdin, then kills the
-	 * tree.
+	 * Accepts no more requests, gives pending ones time to finish, closes its stdin, sends SIGTERM, and kills the tree when
+	 * this time is up.
 	 */
-	stop(graceMs: number): Promise<"graceful" | "timed_out_killed">;
+	stop(graceMs: number): Promise<WorkerStop>;
 }
 
 export type WorkerStarted =

@@ -138,6 +138,7 @@ export interface StoreTransaction extends TaskWrites, AgentStateWrites, Schedule
 	removeEffect(key: string): void;
 	/** How far a reader has processed the events. */
 	putCursor(reader: string, seq: number): void;
+	removeCursor(reader: string): void;
 	/** Gives the event the next sequence number, without gap or repeat (A3). */
 	appendEvent(event: NewEvent, atMs: number): void;
 	/**

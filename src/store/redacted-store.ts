@@ -36,6 +36,7 @@ function redactTransaction(inner: StoreTransaction, redact: Redactor["redact"]):
 			),
 		removeEffect: (key) => inner.removeEffect(key),
 		putCursor: (reader, seq) => inner.putCursor(reader, seq),
+		removeCursor: (reader) => inner.removeCursor(reader),
 		putMessage: (message) => inner.putMessage(message),
 		removeMessage: (id) => inner.removeMessage(id),
 		putQuestion: (question) => inner.putQuestion(question),

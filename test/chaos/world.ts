@@ -3,7 +3,15 @@
  * them, and the clients of the daemon.
  */
 
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import {
+	cpSync,
+	lstatSync,
+	mkdirSync,
+	mkdtempSync,
+	readFileSync,
+	renameSync,
+	writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -102,7 +110,10 @@ export async function createChaosWorld(seed: number): Promise<ChaosWorld> {
 		freeDisk: () => writeFileSync(ballast, ""),
 		keep() {
 			const kept = join(folder, "kept-home");
-			cpSync(home, kept, { recursive: true, filter: (from) => !from.endsWith(".sock") });
+			// Sockets cannot be copied.
+			const isFile = (from: string) =>
+				lstatSync(from, { throwIfNoEntry: false })?.isSocket() === false;
+			cpSync(home, kept, { recursive: true, filter: isFile });
 			return folder;
 		},
 	};

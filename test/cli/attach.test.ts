@@ -305,13 +305,51 @@ describeWithTmux("reeve attach", () => {
 		expect(screen).toContain("`reeve attach web:coder`");
 	});
 
-	test("an agent without a terminal is an error", async () => {
-		const desk = await openDesk([{ type: "closed", reason: "web:coder is not running" }]);
-		const terminal = attach(desk);
-		await until(() => desk.socket !== null);
-		desk.socket?.close();
-		const screen = await terminal.waitFor("THE-END 1");
-		expect(screen).toContain("web:coder: web:coder is not running");
+	describe("an agent that cannot be attached to", () => {
+		const REFUSED = [{ type: "closed", reason: "web:coder is not running" }] as const;
+		async function refused(facts: Partial<AgentDetailJson>) {
+			const desk = await openDesk(REFUSED, facts);
+			const terminal = attach(desk);
+			await until(() => desk.socket !== null);
+			desk.socket?.close();
+			return { desk, terminal };
+		}
+
+		test("is reported with its state and what starts it, and never as attached (S19)", async () => {
+			const { terminal } = await refused({ ...DOWN, reason: "stopped by the operator" });
+			const screen = await terminal.waitFor("THE-END 1");
+			expect(screen).toContain("cannot attach: web:coder is not running");
+			expect(screen).toContain("web:coder: stopped: stopped by the operator");
+			expect(screen).toContain("run `reeve up web:coder` to start it");
+			expect(screen).not.toContain("attached to");
+		});
+
+		test("that waits for the operator can be answered there", async () => {
+			const { desk, terminal } = await refused({
+				...{ ...DOWN, desired: "up", waiting: true },
+				reason: "exit code 0 after 5s: waiting for the operator",
+			});
+			const screen = await terminal.waitFor("[fresh/continue/stop");
+			expect(screen).toContain("web:coder: exit code 0 after 5s: waiting for the operator");
+			terminal.type("stop", "Enter");
+			expect(await terminal.waitFor("THE-END 1")).toContain("web:coder: stopped");
+			expect(desk.answers).toEqual(["stop"]);
+		});
+
+		test.each([
+			["while it runs", {}],
+			["if it never has a terminal", { ...DOWN, desired: "up", kind: "call" }],
+		] as const)("is reported without its state %s", async (_, facts) => {
+			const refusal = { type: "closed", reason: "web:coder has no terminal" } as const;
+			const desk = await openDesk([refusal], facts);
+			const terminal = attach(desk);
+			await until(() => desk.socket !== null);
+			desk.socket?.close();
+			const screen = await terminal.waitFor("THE-END 1");
+			expect(screen).toContain("cannot attach: web:coder has no terminal");
+			expect(screen).not.toContain("attached to");
+			expect(screen).not.toContain("hint:");
+		});
 	});
 
 	test("the death of a daemon is reported", async () => {

@@ -1,9 +1,13 @@
 /** `reeve dashboard` as a real command: it starts the daemon, and prints a link that logs one browser in. */
 
 import { once } from "node:events";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createFleetHome, type FleetHome } from "../faults/fleet-home.js";
+import { createFleetHome, eventually, type FleetHome } from "../faults/fleet-home.js";
+import { spawnInPty } from "../support/pty.js";
+import { REEVE } from "../support/reeve.js";
 
 let home: FleetHome;
 beforeEach(() => {
@@ -52,5 +56,51 @@ test("starts the daemon, and reports a port that is in use", { timeout: 120_000 
 	expect(stderr).toContain("started one");
 	expect(stderr).toContain("cannot listen on 127.0.0.1:4270");
 	expect(stderr).toContain("Choose another port");
+	expect(stderr).not.toContain("now listens");
 	expect(code).not.toBe(0);
 });
+
+/** `reeve dashboard` on a desktop whose program for opening files is this script. */
+async function onDesktop(opener: string): Promise<string> {
+	const bin = join(home.folder, "bin");
+	mkdirSync(bin, { recursive: true });
+	writeFileSync(join(bin, "xdg-open"), `#!/bin/sh\n${opener}\n`, { mode: 0o755 });
+	const { SSH_CONNECTION: _, ...env } = { ...process.env, ...home.env };
+	let printed = "";
+	const { exited } = spawnInPty([process.execPath, REEVE, "dashboard"], {
+		cwd: home.folder,
+		env: { ...env, DISPLAY: ":9", PATH: `${bin}:${process.env["PATH"]}` } as Record<string, string>,
+		onData: (text) => {
+			printed += text;
+		},
+	});
+	await eventually(() => printed.includes("for 5 minutes"), "the link is printed");
+	expect((await exited).exitCode).toBe(0);
+	return printed;
+}
+
+test.skipIf(process.platform !== "linux")(
+	"reports that it opened the browser only if that succeeded, and gives each link its own file (A9)",
+	{ timeout: 120_000 },
+	async () => {
+		await home.must("daemon", "start", "--listen", "127.0.0.1:0");
+		const pages = () =>
+			readdirSync(join(home.folder, "home")).filter((name) => name.startsWith("open-page"));
+		const failed = await onDesktop("exit 3");
+		expect(failed).toContain("open this link in a browser");
+		expect(failed).not.toContain("opened in your browser");
+		expect(pages()).toEqual([]);
+		const opened = join(home.folder, "opened");
+		// The browser reads the file later.
+		const later = `echo "$1" >> ${opened}`;
+		expect(await onDesktop(later)).toContain("opened in your browser");
+		expect(await onDesktop(later)).toContain("opened in your browser");
+		const files = readFileSync(opened, "utf8").trim().split("\n");
+		expect(new Set(files).size).toBe(2);
+		for (const file of files) {
+			expect(existsSync(file)).toBe(true);
+			const url = /url=([^"]+)"/.exec(readFileSync(file, "utf8"))?.[1] ?? "";
+			expect((await fetch(url, { redirect: "manual" })).status).toBe(303);
+		}
+	},
+);

@@ -362,6 +362,15 @@ describe("commands for one agent", () => {
 		expect(ran.stdout).toContain("(it was not confirmed) fix the build");
 	});
 
+	test("usage claims nothing about days that are no longer kept (S19)", async () => {
+		const daemon = await startFakeDaemon({
+			"GET /api/v1/usage": () => ({ today: "2031-04-05", days: [], accounts: [], budgets: [] }),
+		});
+		const { stderr } = await runReeve(["usage", "--since", "400d"], { env: daemon.env });
+		expect(stderr).toContain("usage is kept for 31 days: days before that are missing");
+		expect(stderr).toContain("no usage since 2031-03-06");
+	});
+
 	test("send types an argument exactly as it is", async () => {
 		const daemon = await startFakeDaemon({
 			"POST /api/v1/agents/:id/send": (_, { text }) => ({ bytes: Buffer.byteLength(text) }),

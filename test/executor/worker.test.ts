@@ -19,6 +19,8 @@ import {
 
 let asked = 0;
 
+const GRACEFUL = { outcome: "graceful", reason: null, killed: [] };
+
 /** Asks a worker to do something; see `follows-instructions.pl`. */
 function ask(
 	worker: Worker,
@@ -268,16 +270,29 @@ describe("stopping", () => {
 	test("lets it answer its open requests, and is graceful", async () => {
 		const { worker } = await startWorker(openExecutor());
 		const ends = Array.from({ length: 20 }, () => ask(worker, "answer"));
-		expect(await worker.stop(LONG_MS)).toBe("graceful");
+		expect(await worker.stop(LONG_MS)).toEqual(GRACEFUL);
 		expect(new Set((await Promise.all(ends)).map(ending))).toEqual(new Set(['ok "at once"']));
 		expect(await worker.ended).toMatchObject({ code: 0, cause: "stopped" });
 		expect(reasonOf(await ask(worker, "answer"))).toBe("its worker accepts no more requests");
 	});
 
-	test("ends it when its time is up", async () => {
+	test("sends SIGTERM before the time is up, so that it need not be killed (S12)", async () => {
 		const { worker } = await startWorker(openExecutor());
 		const kept = ask(worker, "keep");
-		expect(await worker.stop(100)).toBe("timed_out_killed");
+		expect(await worker.stop(10_000)).toEqual(GRACEFUL);
+		expect(reasonOf(await kept)).toBe("its worker was stopped before it responded");
+		expect(await worker.ended).toMatchObject({ cause: "stopped", signal: "SIGTERM" });
+	});
+
+	test("kills it when its time is up, and reports what was killed (S19)", async () => {
+		const { worker } = await startWorker(openExecutor());
+		await ask(worker, "ignore-sigterm");
+		const kept = ask(worker, "keep");
+		const { pid } = worker.process;
+		expect(await worker.stop(100)).toMatchObject({
+			...{ outcome: "timed_out_killed", reason: null },
+			killed: [{ pid, name: expect.any(String) }],
+		});
 		expect(reasonOf(await kept)).toBe("its worker was stopped before it responded");
 		expect(await worker.ended).toMatchObject({ cause: "stopped", signal: "SIGKILL" });
 		expect(liveProcesses(worker.runId)).toEqual([]);
@@ -287,7 +302,7 @@ describe("stopping", () => {
 		const { worker } = await startWorker(openExecutor());
 		await ask(worker, "exit");
 		await worker.ended;
-		expect(await worker.stop(LONG_MS)).toBe("graceful");
+		expect(await worker.stop(LONG_MS)).toEqual(GRACEFUL);
 	});
 
 	test("happens when the executor closes", async () => {

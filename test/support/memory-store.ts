@@ -60,6 +60,7 @@ export function createMemoryStore(): MemoryStore {
 		putEffect: (effect) => journal.set(effects, effect.key, copy(effect)),
 		removeEffect: (key) => journal.delete(effects, key),
 		putCursor: (reader, seq) => journal.set(cursors, reader, seq),
+		removeCursor: (reader) => journal.delete(cursors, reader),
 		putMessage: (message) => journal.set(messages, message.id, copy(message)),
 		removeMessage: (id) => journal.delete(messages, id),
 		putQuestion: (question) => journal.set(questions, question.agent, copy(question)),

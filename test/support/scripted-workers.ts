@@ -78,7 +78,7 @@ export function createScriptedWorkers(clock: () => Clock): ScriptedWorkers {
 			},
 			async stop() {
 				if (isOpen) worker.exit(0, "stopped");
-				return "graceful";
+				return { outcome: "graceful", reason: null, killed: [] };
 			},
 		};
 		return worker;

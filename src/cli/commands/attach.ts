@@ -72,10 +72,10 @@ export async function runAttach(
 	for (;;) {
 		const { ending, attached } = await attachOnce(client, agent, keys, streams, options, output);
 		const code = tellEnding(agent, ending, options, output);
-		const exited = ending.type === "closed" && ending.seen && options.json !== true;
-		if (!exited) return code;
+		if (ending.type !== "closed" || options.json === true) return code;
 		const after = { id: agent, runId: await attached, client, output, mayAsk };
-		if (!(await reportAfterExit(after))) return code;
+		const isStarted = ending.seen ? await reportAfterExit(after) : await reportRefused(after);
+		if (!isStarted) return code;
 	}
 }
 
@@ -97,14 +97,68 @@ async function attachOnce(
 	);
 	const mode = readOnly ? ", read only" : "";
 	const greeting = `attached to ${agent}${mode}; ${keys.name} detaches`;
-	const terminal = enterRawTerminal(streams, () => output.note(greeting));
+	const frames = receive(socket);
 	try {
-		const ending = await converse(socket, terminal, streams, { keys, start, greeting });
-		return { ending, attached };
+		const refused = await frames.opened;
+		if (refused !== null) return { ending: refused, attached };
+		const terminal = enterRawTerminal(streams, () => output.note(greeting));
+		try {
+			const talk = { keys, start, greeting };
+			return { ending: await converse(socket, frames, terminal, streams, talk), attached };
+		} finally {
+			terminal.restore();
+		}
 	} finally {
-		terminal.restore();
 		await leave(socket);
 	}
+}
+
+type Frame = Buffer | TerminalMessage | null;
+
+interface Frames {
+	/** Resolves when the agent's screen arrives: null, or why it never does. */
+	readonly opened: Promise<Ending | null>;
+	/** Calls this with each frame, also with the earlier ones. */
+	follow(listener: (frame: Frame) => void, onClose: () => void): void;
+}
+
+/** Reads a terminal's connection. The user's own terminal stays as it is until the agent's screen is there. */
+function receive(socket: TerminalSocket): Frames {
+	const early: Frame[] = [];
+	let listener: ((frame: Frame) => void) | null = null;
+	let onClose = () => {};
+	let isClosed = false;
+	const opened = new Promise<Ending | null>((resolve) => {
+		socket.on("message", (data, isBinary) => {
+			const frame = isBinary
+				? Buffer.from(data.buffer, data.byteOffset, data.byteLength)
+				: parseMessage(data);
+			if (listener !== null) return listener(frame);
+			early.push(frame);
+			if (Buffer.isBuffer(frame)) {
+				socket.pause();
+				resolve(null);
+			} else if (frame?.type === "closed") {
+				resolve({ type: "closed", reason: frame.reason, seen: false });
+			}
+		});
+		socket.on("close", () => {
+			isClosed = true;
+			onClose();
+			resolve({ type: "lost" });
+		});
+	});
+	socket.resume();
+	return {
+		opened,
+		follow(next, closed) {
+			for (const frame of early) next(frame);
+			listener = next;
+			onClose = closed;
+			if (isClosed) closed();
+			else socket.resume();
+		},
+	};
 }
 
 /** Asks before it takes the keyboard from another client. */
@@ -149,14 +203,15 @@ function tellEnding(id: string, ending: Ending, { json }: AttachOptions, output:
 	const reason = ending.type === "closed" ? plainLine(ending.reason) : null;
 	if (json) output.json({ id, ended: ending.type, reason });
 	else if (ending.type === "detached") output.note(`detached from ${id}; the agent keeps running`);
+	else if (ending.type === "closed" && !ending.seen) output.note(`cannot attach: ${reason}`);
 	else output.note(`${id}: ${reason}`);
-	// A terminal that closed before it showed anything could not be attached to.
 	return ending.type === "closed" && !ending.seen ? CLI_EXIT.failed : CLI_EXIT.done;
 }
 
 /** Copies bytes in both directions until one side closes. */
 async function converse(
 	socket: TerminalSocket,
+	frames: Frames,
 	terminal: RawTerminal,
 	{ stdin, stdout }: TerminalStreams,
 	{ keys, start, greeting }: Conversation,
@@ -178,20 +233,17 @@ async function converse(
 				if (!readOnly) typeSlowly(socket, stdin, pass);
 				if (detach) resolve({ type: "detached" });
 			};
-			socket.on("message", (data, isBinary) => {
-				if (isBinary) screen.draw(Buffer.from(data.buffer, data.byteOffset, data.byteLength));
-				else screen.onMessage(parseMessage(data));
-			});
-			socket.on("close", () => {
-				const { closedFor: reason, seen } = screen;
-				resolve(reason === null ? { type: "lost" } : { type: "closed", reason, seen });
-			});
 			stdin.on("data", onInput);
 			// An earlier attachment, or a question after it, has paused it.
 			stdin.resume();
 			stdin.once("end", () => resolve({ type: "detached" }));
 			if (!readOnly) stdout.on("resize", onResize);
-			socket.resume();
+			const onFrame = (frame: Frame) =>
+				Buffer.isBuffer(frame) ? screen.draw(frame) : screen.onMessage(frame);
+			frames.follow(onFrame, () => {
+				const { closedFor: reason, seen } = screen;
+				resolve(reason === null ? { type: "lost" } : { type: "closed", reason, seen });
+			});
 			if (start === "take_over") sendMessage({ type: "take_over" });
 		});
 	} finally {
@@ -249,11 +301,25 @@ interface AfterAttach {
 	readonly mayAsk: boolean;
 }
 
+/** Prints why an agent cannot be attached to. True if an answer given here started it. */
+async function reportRefused(after: AfterAttach): Promise<boolean> {
+	const place = { place: after.id };
+	const agent = await after.client.call("GET /api/v1/agents/:id", place).catch(() => null);
+	// Only sessions can be attached to later.
+	if (agent === null || agent.kind !== "session" || agent.pid !== null) return false;
+	return reportState(agent, after);
+}
+
 /** Prints what follows the exit. True if an answer given here started the agent again. */
 async function reportAfterExit(after: AfterAttach): Promise<boolean> {
-	const { id, output, client, mayAsk } = after;
 	const agent = await recordedState(after);
-	if (agent === null) return false;
+	return agent !== null && reportState(agent, after);
+}
+
+async function reportState(
+	agent: AgentJson,
+	{ id, output, client, mayAsk }: AfterAttach,
+): Promise<boolean> {
 	const reason = plainLine(reasonBesideState(agent));
 	if (!agent.waiting) {
 		output.note(`${id}: ${renderState(agent, Date.now())}: ${reason}`);

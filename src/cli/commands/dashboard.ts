@@ -1,7 +1,8 @@
 /** `reeve dashboard`: starts the daemon and its network address if needed, and opens the web page with a login link. */
 
 import { spawn } from "node:child_process";
-import { chmod, writeFile } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { readdir, rm, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,6 +12,7 @@ import { CLI_EXIT } from "../../core/cli-exit.js";
 import { ReeveError } from "../../core/errors.js";
 import { parseListen } from "../../core/listen.js";
 import type { Home } from "../../home/paths.js";
+import { replaceFile } from "../../home/replace-file.js";
 import { invalidValue } from "../arguments.js";
 import { connect } from "../connect.js";
 import { ensureDaemon } from "../daemon-process.js";
@@ -20,6 +22,10 @@ import type { Output } from "../output.js";
 const DEFAULT_LISTEN = "127.0.0.1:4270";
 const LISTEN_MS_MAX = 10_000;
 const POLL_MS = 100;
+/** An opener that fails exits within this time. */
+const OPENER_MS_MAX = 2_000;
+/** How long a link works. */
+const LINK_MS_MAX = 300_000;
 
 export interface DashboardOptions {
 	readonly json?: boolean;
@@ -68,15 +74,22 @@ export async function runDashboard(
 async function ensureListening(home: Home, client: Client, output: Output): Promise<string> {
 	const { url } = await client.call("GET /api/v1/daemon");
 	if (url !== null) return url;
-	if (!(await isListenConfigured(home))) {
+	const isNew = !(await isListenConfigured(home));
+	if (isNew) {
 		await rememberListen(home, { listen: DEFAULT_LISTEN });
 		await client.call("POST /api/v1/daemon/reload");
-		output.note(`the daemon now also listens on ${DEFAULT_LISTEN}, which only this host can reach`);
 	}
 	const untilMs = performance.now() + LISTEN_MS_MAX;
 	for (;;) {
 		const daemon = await client.call("GET /api/v1/daemon");
-		if (daemon.url !== null) return daemon.url;
+		if (daemon.url !== null) {
+			if (isNew) {
+				output.note(
+					`the daemon now listens on ${DEFAULT_LISTEN} too, which only this host can reach`,
+				);
+			}
+			return daemon.url;
+		}
 		const problem = daemon.problems.find((text) => text.startsWith("cannot listen"));
 		if (problem !== undefined || performance.now() > untilMs) {
 			throw new ReeveError(
@@ -133,18 +146,35 @@ async function allowedHosts(home: Home): Promise<readonly string[]> {
 async function openInBrowser(home: Home, url: string, env: NodeJS.ProcessEnv): Promise<boolean> {
 	const opener = openerOf(process.platform, env);
 	if (opener === null) return false;
-	const file = join(home.dir, "open-page.html");
+	await removeOldPages(home);
+	// The browser may read it later, so each link has a file of its own.
+	const file = join(home.dir, `open-page-${randomBytes(6).toString("hex")}.html`);
 	const page = `<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=${url}"><title>Reeve</title>`;
-	await writeFile(file, page, { mode: 0o600 });
-	await chmod(file, 0o600);
-	return new Promise((resolve) => {
+	await replaceFile(file, page, { durable: false });
+	const opened = await new Promise<boolean>((resolve) => {
 		const child = spawn(opener, [file], { detached: true, stdio: "ignore", env });
-		child.once("error", () => resolve(false));
-		child.once("spawn", () => {
-			child.unref();
-			resolve(true);
-		});
+		const end = (isOpened: boolean) => {
+			clearTimeout(timer);
+			resolve(isOpened);
+		};
+		// Some open the browser and exit, others are the browser.
+		const timer = setTimeout(() => end(true), OPENER_MS_MAX);
+		child.once("error", () => end(false));
+		child.once("exit", (code) => end(code === 0));
+		child.unref();
 	});
+	if (!opened) await rm(file, { force: true });
+	return opened;
+}
+
+/** Those whose link has expired. */
+async function removeOldPages({ dir }: Home): Promise<void> {
+	const names = (await readdir(dir)).filter((name) => /^open-page.*\.html$/.test(name));
+	for (const name of names) {
+		const path = join(dir, name);
+		const found = await stat(path).catch(() => null);
+		if (found !== null && Date.now() - found.mtimeMs > LINK_MS_MAX) await rm(path, { force: true });
+	}
 }
 
 /** The program that opens files for the user; null without a desktop. */

@@ -49,7 +49,8 @@ export async function runUsage(
 	);
 	const sums = sumUsage(rows, by);
 	const total = sumOf("total", rows);
-	if (from < dayBefore(today, DAYS_MAX - 1)) {
+	const oldest = dayBefore(today, DAYS_MAX - 1);
+	if (from < oldest) {
 		output.note(`usage is kept for ${DAYS_MAX} days: days before that are missing`);
 	}
 	if (json) output.json({ from, to: today, by, rows: sums, total });
@@ -60,7 +61,7 @@ export async function runUsage(
 				sums.map((sum) => cellsOf(sum)),
 			),
 		);
-	else if (sums.length === 0) output.note(`no usage since ${from}`);
+	else if (sums.length === 0) output.note(`no usage since ${from < oldest ? oldest : from}`);
 	else {
 		const rows = [...sums, total].map((sum) => linesOf(sum).map((text) => ({ text })));
 		for (const line of renderTable(headerOf(by), rows, output.columns)) output.result(line);

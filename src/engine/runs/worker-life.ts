@@ -17,7 +17,12 @@ import { AgentLife } from "./agent-life.js";
 import { type PlannedStart, restOf } from "./agent-record.js";
 import type { Agent, AgentSnapshot } from "./agent-state.js";
 import { type HealthWatch, NO_HEALTH_WATCH, watchHealth } from "./health-watch.js";
-import type { LifeWorld, StartOutcome, StopReport } from "./life-world.js";
+import {
+	type LifeWorld,
+	NOTHING_STOPPED,
+	type StartOutcome,
+	type StopReport,
+} from "./life-world.js";
 import type { PersistedAgent } from "./persisted-agent.js";
 import { HELD_BY_DAEMON } from "./run.js";
 import { watchRun } from "./run-watch.js";
@@ -162,9 +167,13 @@ export class WorkerLife extends AgentLife<WorkerRun> {
 			}),
 		);
 		this.#stopping = false;
-		const stopped = ends.includes("timed_out_killed") ? "timed_out_killed" : "graceful";
-		const outcome = ends.length === 0 ? "already_stopped" : stopped;
-		return { outcome, reason: null, killed: [] };
+		const stops = ends.filter((end) => end !== undefined);
+		const unproven = stops.find(({ outcome }) => outcome === "not_proven");
+		if (unproven !== undefined) return unproven;
+		if (ends.length === 0) return NOTHING_STOPPED;
+		const killed = stops.flatMap((stop) => stop.killed);
+		const isGraceful = stops.every(({ outcome }) => outcome === "graceful");
+		return { outcome: isGraceful ? "graceful" : "timed_out_killed", reason: null, killed };
 	}
 
 	#processState(): ProcessState {

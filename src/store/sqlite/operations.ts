@@ -23,6 +23,7 @@ export const WRITES = {
 	removeEffect: "DELETE FROM effects WHERE key = ?",
 	putCursor: `INSERT INTO cursors (reader, seq) VALUES (?, ?)
 		ON CONFLICT (reader) DO UPDATE SET seq = excluded.seq`,
+	removeCursor: "DELETE FROM cursors WHERE reader = ?",
 	putMessage: `INSERT INTO messages (message_id, agent_id, record) VALUES (?, ?, ?)
 		ON CONFLICT (message_id) DO UPDATE SET record = excluded.record`,
 	removeMessage: "DELETE FROM messages WHERE message_id = ?",
@@ -114,6 +115,7 @@ export function createRecorder(
 			write("putEffect", effect.key, effect.type, effect.dueAtMs, JSON.stringify(effect)),
 		removeEffect: (key) => write("removeEffect", key),
 		putCursor: (reader, seq) => write("putCursor", reader, seq),
+		removeCursor: (reader) => write("removeCursor", reader),
 		putMessage: (message) =>
 			write("putMessage", message.id, message.agentId, JSON.stringify(message)),
 		removeMessage: (id) => write("removeMessage", id),

@@ -126,6 +126,7 @@ const RECORDS: StoreTests = {
 		assert.deepEqual(again.readUsage(), [USAGE]);
 		assert.equal(again.readCursor("reader"), 8);
 		assert.equal(again.readCursor("other"), null);
+		assert.equal(again.readCursor("removed"), null);
 	},
 
 	async "returns schedules in fleet order, their open slots, and the newest of all"(world) {

@@ -231,4 +231,6 @@ export function putAgentStates(transaction: StoreTransaction): void {
 	transaction.removeUsage("web:b");
 	transaction.putCursor("reader", 7);
 	transaction.putCursor("reader", 8);
+	transaction.putCursor("removed", 9);
+	transaction.removeCursor("removed");
 }
