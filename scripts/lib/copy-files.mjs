@@ -9,6 +9,7 @@ const PROGRAMS = [
 	"notify/desktop.applescript",
 	"sessions/hook.sh",
 	"store/postgres/001-hosts.sql",
+	"store/postgres/002-leases.sql",
 	"adapters/opencode/reeve-plugin.js",
 	"adapters/pi/reeve-extension.js",
 ];

@@ -23,6 +23,8 @@ export interface ClusterPlace {
 	readonly member: Member;
 	readonly open: () => Promise<ClusterDatabase>;
 	readonly facts: () => Promise<HostFacts>;
+	/** Runs while this host is a member. Must not reject. */
+	readonly serve?: (database: ClusterDatabase, signal: AbortSignal) => Promise<void>;
 }
 
 export interface Membership extends Cluster {
@@ -81,7 +83,7 @@ export function createMembership(parts: {
 	/** Returns when this host is no longer a member, with the reason if the others refuse it. */
 	async function belong(
 		open: ClusterDatabase,
-		{ member, facts }: ClusterPlace,
+		{ member, facts, serve }: ClusterPlace,
 		wasMember: boolean,
 		signal: AbortSignal,
 	): Promise<string | null> {
@@ -92,13 +94,20 @@ export function createMembership(parts: {
 		);
 		if (refused !== null) return refused;
 		becomeMember();
-		while (!signal.aborted) {
-			await pause(heartbeatDelayMs(Math.random()), signal);
-			if (signal.aborted) return null;
-			if (!(await open.beat(member, await facts()))) return null;
-			becomeMember();
+		const over = new AbortController();
+		const served = serve?.(open, AbortSignal.any([signal, over.signal]));
+		try {
+			while (!signal.aborted) {
+				await pause(heartbeatDelayMs(Math.random()), signal);
+				if (signal.aborted) return null;
+				if (!(await open.beat(member, await facts()))) return null;
+				becomeMember();
+			}
+			return null;
+		} finally {
+			over.abort();
+			await served;
 		}
-		return null;
 	}
 
 	return {

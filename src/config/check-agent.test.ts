@@ -67,3 +67,17 @@ describe("the steps after a stall", () => {
 		expect(problemsOf("adapter: claude, stall: { steps: [nudge, interrupt, nudge] }")).toEqual([]);
 	});
 });
+
+describe("a lease", () => {
+	test.each(["5s", "5999ms"])("is long enough to end the agent before it is over: %s", (lease) => {
+		expect(problemsOf(`command: [x], placement: { lease: ${lease} }`)).toEqual([
+			expect.stringContaining("the lease is too short"),
+		]);
+	});
+
+	test("of 6s is long enough, and belongs to sessions only", () => {
+		expect(problemsOf("command: [x], placement: { lease: 6s }")).toEqual([]);
+		expect(problemsOf("command: [x], placement: {}")).toEqual([]);
+		expect(problemsOf("kind: call, command: [x], placement: {}")).not.toEqual([]);
+	});
+});

@@ -6,6 +6,7 @@
 
 import { DEFAULT_CRASH_POLICY } from "../core/crash-state.js";
 import { DEFAULT_HEALTH } from "../core/health.js";
+import { LEASE_MS_MIN } from "../core/lease.js";
 import { DEFAULT_RETRY } from "../core/retry.js";
 import { ADAPTERS } from "../core/states.js";
 import { renderDuration } from "../core/units.js";
@@ -326,6 +327,7 @@ export function checkAgent(
 		...checkCommand(tree, agent, shape, settings),
 		...checkHibernate(tree, agent, shape, settings),
 		...checkDelays(tree, agent),
+		...checkLease(tree, agent, shape, settings),
 	];
 	for (const { keys, judge } of RULES) {
 		const judged = keys.every((key) => holds(agent, key) && !isBroken(tree, agent, shape, key));
@@ -379,6 +381,27 @@ function checkHibernate(
 		place(tree, agent, keys, {
 			message: `the agent cannot hibernate: its adapter ${quote(adapter)} cannot resume a conversation`,
 			hint: "remove `hibernate`, or name an `adapter` with a `conversation`",
+		}),
+	];
+}
+
+const LEASE: Path = ["placement", "lease"];
+
+/** A shorter lease leaves no time to end the agent before another host may start it. */
+function checkLease(
+	tree: Tree,
+	agent: WrittenAgent,
+	shape: CheckedShape,
+	{ placement }: AgentSettings,
+): Finding[] {
+	if (placement === undefined || placement.lease >= LEASE_MS_MIN) return [];
+	if (!holds(agent, LEASE) || isBroken(tree, agent, shape, LEASE)) return [];
+	const shortest = renderDuration(LEASE_MS_MIN);
+	return [
+		place(tree, agent, [LEASE], {
+			message: `the lease is too short: ${renderDuration(placement.lease)}`,
+			expected: `at least \`${shortest}\``,
+			hint: `write \`lease: ${shortest}\``,
 		}),
 	];
 }

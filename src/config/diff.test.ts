@@ -82,7 +82,8 @@ describe("keyPathOf", () => {
 		// Present only if written, and only for CLIs that report their usage.
 		const takes = KINDS_OF_KEY.budget.includes(kind);
 		const budget = takes ? "adapter: pi, budget: { tokens_per_day: 1 }, " : "";
-		const hibernate = kind === "session" ? "hibernate: { after: 1h }, " : "";
+		const session = "hibernate: { after: 1h }, placement: { labels: { zone: a } }, ";
+		const hibernate = kind === "session" ? session : "";
 		const health = KINDS_OF_KEY.health.includes(kind) ? "health: { port: 1 }, " : "";
 		// Of programs only, which have no budget.
 		const watch = KINDS_OF_KEY.watch.includes(kind) ? ", watch: [src]" : "";

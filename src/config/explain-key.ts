@@ -31,8 +31,6 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
 const NOT_HERE: Readonly<Record<string, string>> = {
 	cluster:
 		"a cluster is a setting of the daemon, because it describes the host: write it in `daemon.json`, see docs/guides/cluster.md",
-	placement:
-		"hosts of a cluster do not share agents: an agent runs on the host where `reeve up` starts it",
 };
 
 export function explainUnknownKey(key: string, section: Outline, root: Outline): Explanation {

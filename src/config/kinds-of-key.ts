@@ -28,6 +28,7 @@ export const KINDS_OF_KEY: Readonly<Record<AgentKey, readonly AgentKind[]>> = {
 	stall: ["session"],
 	turn_retry: ["session"],
 	hibernate: ["session"],
+	placement: ["session"],
 	account: ["session", "call"],
 	usage_limit: ["session", "call"],
 	budget: ["session", "call"],

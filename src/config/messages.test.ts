@@ -54,8 +54,6 @@ describe("keys of a cluster", () => {
 	it("are refused in a fleet file, with where they belong", () => {
 		const cluster = only("version: 1\nprojects: {}\ncluster: { database: postgres:///x }\n");
 		expect(renderProblem(cluster)).toMatch(/unknown key `cluster`\n {2}hint: .*`daemon\.json`/);
-		const placement = only(agent("placement: { labels: { zone: a } }"));
-		expect(renderProblem(placement)).toContain("hosts of a cluster do not share agents");
 	});
 });
 

@@ -6,6 +6,7 @@ import type { BreakerSettings } from "../core/breaker.js";
 import type { DailyBudget, SharedBudget } from "../core/budget.js";
 import type { CrashPolicySettings } from "../core/crash-state.js";
 import { DEFAULT_HEALTH } from "../core/health.js";
+import type { PlacementSettings } from "../core/lease.js";
 import type { RetrySettings } from "../core/retry.js";
 import type { StallSettings } from "../core/stall.js";
 import type { AgentKind } from "../core/states.js";
@@ -69,6 +70,7 @@ const RESOLVE_BY_KIND: Readonly<
 			: { hibernate: { afterMs: settings.hibernate.after } }),
 		...limitedOf(settings),
 		onCleanExit: settings.on_clean_exit,
+		...(settings.placement === undefined ? {} : { placement: placementOf(settings.placement) }),
 		...budgetsOf(place, settings),
 		...lastingOf(place, settings, folders),
 	}),
@@ -237,6 +239,14 @@ function limitedOf(settings: AgentSettings) {
 
 function stallOf({ after, steps, nudge }: AgentSettings["stall"]): StallSettings {
 	return { afterMs: after, steps, nudge };
+}
+
+function placementOf({
+	labels,
+	on_lost: onLost,
+	lease: leaseMs,
+}: NonNullable<AgentSettings["placement"]>): PlacementSettings {
+	return { labels, onLost, leaseMs };
 }
 
 function turnRetryOf(retry: AgentSettings["turn_retry"]): TurnRetrySettings {

@@ -7,6 +7,7 @@
 import type { z } from "zod";
 import { DEFAULT_BREAKER } from "../core/breaker.js";
 import { DEFAULT_HEALTH, HEALTH_ACTIONS } from "../core/health.js";
+import { DEFAULT_LEASE_MS, ON_LOST_CHOICES } from "../core/lease.js";
 import { DEFAULT_RETRY } from "../core/retry.js";
 import { CATCH_UP_CHOICES, OVERLAP_CHOICES } from "../core/schedule.js";
 import { DEFAULT_NUDGE, STALL_STEPS } from "../core/stall.js";
@@ -144,6 +145,24 @@ const health = section(
 	},
 );
 
+const placement = section(
+	"Lets one of several hosts of a cluster run the agent: one that has it up from its own copy of the fleet file. A lease in the shared database ensures that only one does. Write `{}` for any of them. If not set, every host with the fleet file runs the agent.",
+	{
+		labels: idMap(
+			"Labels that the host must have, by name.",
+			text("The value of the label."),
+		).prefault({}),
+		on_lost: choice(
+			"The reaction of the other hosts if that host is down, frozen, or cut off from the database. `keep` leaves the agent to its host, where it goes on running; its files and its conversation are there. `ask` waits until an operator removes the host with `reeve host remove`. `replace` starts it on another host. With `ask` and `replace`, a host that cannot renew the lease ends the agent first.",
+			ON_LOST_CHOICES,
+		).prefault("keep"),
+		lease: duration(
+			"How long a lease lasts without renewal, at least `6s`. When it is lost, the agent has a third of it to exit, or `drain.timeout` if that is shorter.",
+			{ positive: true },
+		).prefault(renderDuration(DEFAULT_LEASE_MS)),
+	},
+);
+
 const hibernate = section(
 	"When an idle agent CLI hibernates: its process is stopped, which frees its memory, and the next message, attach, schedule or `reeve up` starts it again with its conversation. Needs an adapter that can resume a conversation. Off unless set.",
 	{
@@ -239,6 +258,7 @@ const agentKeys = {
 	stall: stall.prefault({}),
 	turn_retry: turnRetry.prefault({}),
 	hibernate: hibernate.optional(),
+	placement: placement.optional(),
 	account: accountName(
 		"The account that its CLI is logged in to. A usage limit that one agent hits parks all agents of the same account. If not set, the agent has its own account.",
 	).optional(),

@@ -17,6 +17,7 @@ import {
 import { FAILURE_CHOICES, HALT_CHOICES } from "../core/crash-state.js";
 import { HEALTH_ACTIONS } from "../core/health.js";
 import { toCamelKeys, toSnakeKeys } from "../core/key-case.js";
+import { ON_LOST_CHOICES } from "../core/lease.js";
 import { CATCH_UP_CHOICES, OVERLAP_CHOICES } from "../core/schedule.js";
 import { STALL_STEPS } from "../core/stall.js";
 import {
@@ -287,6 +288,14 @@ const agent = z
 				.optional(),
 			hibernate: z.object({ after_ms: count }).readonly().optional(),
 			on_clean_exit: z.enum(CLEAN_EXIT_CHOICES),
+			placement: z
+				.object({
+					labels: z.record(z.string(), z.string()).readonly(),
+					on_lost: z.enum(ON_LOST_CHOICES),
+					lease_ms: count,
+				})
+				.readonly()
+				.optional(),
 		}),
 		z.object({
 			kind: z.literal("worker"),

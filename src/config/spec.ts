@@ -10,6 +10,7 @@ import type { DailyBudget, SharedBudget } from "../core/budget.js";
 import type { CrashPolicySettings } from "../core/crash-state.js";
 import type { HealthSettings } from "../core/health.js";
 import type { HibernationSettings } from "../core/hibernation.js";
+import type { PlacementSettings } from "../core/lease.js";
 import type { RetrySettings } from "../core/retry.js";
 import type { CatchUp, Overlap } from "../core/schedule.js";
 import type { StallSettings } from "../core/stall.js";
@@ -135,6 +136,8 @@ export interface SessionSpec extends CommonSpec, LastingSpec, BudgetedSpec, Limi
 	/** Omitted if it never hibernates. */
 	readonly hibernate?: HibernationSettings | undefined;
 	readonly onCleanExit: OnCleanExit;
+	/** Which hosts of a cluster may run it; omitted if it runs on this host only. */
+	readonly placement?: PlacementSettings | undefined;
 }
 
 export interface WorkerSpec extends CommonSpec, LastingSpec, AnsweringSpec {

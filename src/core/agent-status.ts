@@ -70,6 +70,8 @@ export interface StatusFacts {
 	readonly nextStartAtMs: number | null;
 	/** The agents that it waits for. */
 	readonly missing: readonly string[];
+	/** It may not run on this host now: another one has its lease, or none has it yet. */
+	readonly isAway: boolean;
 	readonly startedAtMs: number | null;
 	/** Since when it has been busy without progress; null if it is not stalled. */
 	readonly stalledSinceMs: number | null;
@@ -185,7 +187,7 @@ export const STATUS_ROWS: Readonly<Record<AgentStatusState, Row>> = {
 		since: exitAt,
 	},
 	waits_for_dependency: {
-		when: ({ missing }) => missing.length > 0,
+		when: ({ missing, isAway }) => missing.length > 0 || isAway,
 	},
 	starting: {
 		when: ({ process, activity }) =>

@@ -174,6 +174,22 @@ export const AGENT_EVENT_DOCS = {
 		meaning: "The agent is ready. Agents that depend on it can start.",
 		data: { after_ms: "time from start to ready" },
 	},
+	"agent.lease_acquired": {
+		meaning: "This host has the lease of an agent with `placement`, and may run it.",
+		data: {
+			host: "the name of this host",
+			epoch: "the number of the lease, which changes with every holder",
+			reason: "why this host was chosen",
+		},
+	},
+	"agent.lease_lost": {
+		meaning: "This host has lost the lease of an agent, and ends its run.",
+		data: {
+			host: "the name of this host",
+			epoch: "the number of the lease",
+			reason: "why, as text",
+		},
+	},
 	"agent.hibernated": {
 		meaning: "An idle agent was stopped to free its memory. It is started again when it is needed.",
 		data: {

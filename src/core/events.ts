@@ -93,6 +93,8 @@ export interface EventMap {
 	"agent.files_changed": { files: readonly string[]; more: boolean };
 	"agent.watch_loop": { restarts: number; within_ms: number; files: readonly string[] };
 	"agent.watch_incomplete": { reason: string };
+	"agent.lease_acquired": { host: string; epoch: number; reason: string };
+	"agent.lease_lost": { host: string; epoch: number; reason: string };
 	"agent.exited": {
 		code: number | null;
 		signal: string | null;

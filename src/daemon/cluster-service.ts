@@ -5,6 +5,7 @@ import { access, constants } from "node:fs/promises";
 import { availableParallelism, freemem, hostname, loadavg, totalmem } from "node:os";
 import { delimiter, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { createHostLeases, type HostLeases } from "../cluster/leases.js";
 import { createMembership, type Membership } from "../cluster/membership.js";
 import { expandVariables } from "../config/expand.js";
 import type { ClusterSettings } from "../config/no-settings.js";
@@ -13,6 +14,8 @@ import { type DatabaseTarget, parseDatabaseUrl } from "../core/database-url.js";
 import { ADAPTERS } from "../core/states.js";
 import { createJsonFile, type FileDamage } from "../home/json-file.js";
 import type { Home } from "../home/paths.js";
+import { readBootMs } from "../host/boot-clock.js";
+import type { ClusterDatabase } from "../ports/cluster.js";
 import type { NewEvent } from "../ports/store.js";
 import type { Service } from "../services/supervise.js";
 import { aborted } from "./aborted.js";
@@ -45,8 +48,30 @@ export function createClusterMembership(parts: {
 	});
 }
 
+/** The leases of this host, which outlive an interrupted membership. */
+export function createLeases(membership: Membership, note: (event: NewEvent) => void): HostLeases {
+	return createHostLeases({
+		bootMs: readBootMs,
+		steadyMs: () => performance.now(),
+		random: Math.random,
+		sleep: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => {}),
+		every(ms, run) {
+			const timer = setInterval(run, ms).unref();
+			return () => clearInterval(timer);
+		},
+		note,
+		unavailable() {
+			const { state, reason } = membership.view();
+			if (state === "member") return null;
+			if (state === "off") return "this host belongs to no cluster";
+			return reason ?? "this host is joining it";
+		},
+	});
+}
+
 export interface ClusterServiceParts {
 	readonly membership: Membership;
+	readonly leases: HostLeases;
 	readonly home: Home;
 	readonly settings: Settings;
 	readonly version: string;
@@ -116,7 +141,7 @@ const hostOf = ({ host }: ClusterSettings) => host ?? hostNameOf(hostname());
 async function belongTo(
 	cluster: ClusterSettings,
 	boot: string,
-	{ membership, home, version, runningAgents, learn, onDamage }: ClusterServiceParts,
+	{ membership, leases, home, version, runningAgents, learn, onDamage }: ClusterServiceParts,
 	signal: AbortSignal,
 ): Promise<void> {
 	const host = hostOf(cluster);
@@ -137,7 +162,9 @@ async function belongTo(
 		const { openClusterDatabase } = await import("../store/postgres/cluster-database.js");
 		return openClusterDatabase(found.target, host);
 	};
-	await membership.run({ member, open, facts }, signal);
+	const serve = (database: ClusterDatabase, until: AbortSignal) =>
+		leases.run(member, database.leases, until);
+	await membership.run({ member, open, facts, serve }, signal);
 }
 
 type FoundTarget =

@@ -12,6 +12,7 @@ import { localCalendar } from "../host/local-calendar.js";
 import { createIds } from "../host/ordered-id.js";
 import { shimPath } from "../native/find-binary.js";
 import type { Executor } from "../ports/executor.js";
+import type { Leases } from "../ports/leases.js";
 import type { Store } from "../ports/store.js";
 import { realClock } from "../services/real-clock.js";
 import type { Environments } from "../sessions/agent-environment.js";
@@ -37,8 +38,10 @@ export function createEngine(parts: {
 	readonly onDamage: (damage: FileDamage) => void;
 	/** Removes the secrets of agents from a text. */
 	readonly redact: (text: string) => string;
+	readonly leases: Leases;
 }): Engine {
 	const { home, store, backends, executor, logger, onDamage, environments, redact } = parts;
+	const { leases } = parts;
 	const vault = createFileVault(home.vault, { locks: home.locks, onDamage });
 	return new Engine({
 		store,
@@ -67,6 +70,7 @@ export function createEngine(parts: {
 		},
 		checkHealth: createHealthProbe(environments, ownerOf(home.dir)),
 		watchFiles: createFileWatcher(home.dir),
+		leases,
 		timezone: localTimezone(),
 		readPlan: (file) => loadPlan(file),
 		concurrency: DEFAULT_CONCURRENCY,

@@ -29,7 +29,7 @@ import { redactStore } from "../store/redacted-store.js";
 import { openStore } from "../store/sqlite/open-store.js";
 import { describeConfig } from "./agent-config.js";
 import { createBackends } from "./backends.js";
-import { clusterService, createClusterMembership } from "./cluster-service.js";
+import { clusterService, createClusterMembership, createLeases } from "./cluster-service.js";
 import { dispatcherService, engineService, schedulerService } from "./core-services.js";
 import { createEngine, ownerOf } from "./create-engine.js";
 import { type DaemonLog, openDaemonLog } from "./daemon-log.js";
@@ -140,6 +140,8 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 		owner: ownerOf(home.dir),
 		onTrouble: (message) => logger.info(message),
 	});
+	const cluster = createClusterMembership({ note, logger });
+	const leases = createLeases(cluster, note);
 	const environments = createEnvironments(process.env, secrets.addValue);
 	const engine = createEngine({
 		home,
@@ -150,6 +152,7 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 		environments,
 		onDamage: damaged.add,
 		redact: secrets.redact,
+		leases,
 	});
 	backends.onExit((exit) => engine.exited(exit));
 
@@ -181,7 +184,6 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 	const auth = await createAuth(damaged, (data) => note({ type: "operator.refused", data }));
 	const push = await openPush(createPushFiles(home, damaged.add), auth.tokens, Date.now);
 	const remotes = createDaemonRemotes({ home, onDamage: damaged.add, note, logger });
-	const cluster = createClusterMembership({ note, logger });
 	const api = createApi({
 		engine,
 		store,
@@ -223,7 +225,7 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 		}),
 		remotesService(remotes, home),
 		clusterService({
-			...{ membership: cluster, home, settings, version: identity.version },
+			...{ membership: cluster, leases, home, settings, version: identity.version },
 			...{ learn: secrets.addValue, onDamage: damaged.add },
 			runningAgents: () => engine.list().filter(({ process }) => process === "running").length,
 		}),
@@ -254,6 +256,7 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 	setTimeout(() => process.exit(exitCode), CLOSE_MS_MAX);
 	stopWatching();
 	stopLooking();
+	leases.close();
 	logger.info("stopping", { exitCode, reason, failed_to_stop: failedToStop });
 	if (exitCode !== 0) reporter.report("service_failed", reason);
 	await executor.close();

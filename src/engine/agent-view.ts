@@ -1,6 +1,7 @@
 /** An agent as it is shown: with what holds it, and without secrets. */
 
 import type { OpenQuestion } from "../core/question.js";
+import type { PlacementView } from "../ports/leases.js";
 import type { FinishedTurn } from "./attending/finished-turns.js";
 import type { FileWatchView } from "./file-watches.js";
 import type { Hold } from "./limits/accounts.js";
@@ -24,6 +25,8 @@ export interface AgentView extends AgentSnapshot {
 	readonly undelivered: number;
 	/** Its watched files; null if none are watched. */
 	readonly fileWatch: FileWatchView | null;
+	/** Where it runs, if it may run on several hosts; null otherwise. */
+	readonly placement: PlacementView | null;
 }
 
 /*
@@ -37,15 +40,25 @@ export function viewOf(
 	hold: Hold | null,
 	others: Pick<
 		AgentView,
-		"missing" | "blocked" | "usage" | "question" | "finished" | "undelivered" | "fileWatch"
+		| "missing"
+		| "blocked"
+		| "usage"
+		| "question"
+		| "finished"
+		| "undelivered"
+		| "fileWatch"
+		| "placement"
 	>,
 ): AgentView {
 	const { missing, blocked, usage, question, finished, undelivered, fileWatch } = others;
+	const { placement } = others;
+	const waits = snapshot.run === null && wantsStart;
+	const isAway = waits && placement !== null && placement.state !== "held";
 	// It has requested a start that is held.
-	const isHeld = hold !== null && snapshot.run === null && wantsStart;
+	const isHeld = hold !== null && waits;
 	return {
 		agent: snapshot.agent,
-		process: isHeld ? "stopped" : snapshot.process,
+		process: isHeld || isAway ? "stopped" : snapshot.process,
 		run: snapshot.run,
 		processes: snapshot.processes,
 		ready: snapshot.ready,
@@ -63,6 +76,7 @@ export function viewOf(
 		finished,
 		undelivered,
 		fileWatch,
+		placement,
 	};
 }
 

@@ -6,6 +6,7 @@ import type { HoldKind, PolicyState } from "../core/states.js";
 import type { Usage } from "../core/usage.js";
 import type { Calendar, Clock } from "../ports/clock.js";
 import type { EnvVault } from "../ports/env-vault.js";
+import type { Leases } from "../ports/leases.js";
 import type { Store } from "../ports/store.js";
 import type { WatchFiles } from "./file-watches.js";
 import type { AccountView } from "./limits/accounts.js";
@@ -41,6 +42,8 @@ export interface EngineParts extends CallWorld {
 	readonly checkHealth: LifeWorld["checkHealth"];
 	readonly watchFiles: WatchFiles;
 	readonly sessions: SessionWorld;
+	/** Of agents that may run on several hosts; a host without a cluster has none. */
+	readonly leases?: Leases;
 	/** Of this host, for schedules without one of their own. */
 	readonly timezone: string;
 	readonly readPlan: ScheduleWorld["readPlan"];

@@ -9,6 +9,7 @@ import { readStoredSpec } from "../config/spec-schema.js";
 import { needsFix } from "../core/attention.js";
 import { ReeveError } from "../core/errors.js";
 import type { RunExit } from "../ports/backend.js";
+import type { Leases, PlacementView } from "../ports/leases.js";
 import type { StoredExit, StoredRun } from "../ports/store.js";
 import { type AgentView, redactView, viewOf } from "./agent-view.js";
 import { Agents } from "./agents.js";
@@ -32,10 +33,12 @@ import type {
 	Stopped,
 } from "./engine-parts.js";
 import { FileWatches } from "./file-watches.js";
+import { attachLeases } from "./leased-agents.js";
 import { Accounts, type Hold } from "./limits/accounts.js";
 import { UsageBook } from "./limits/usage-book.js";
 import { UsageWatch } from "./limits/usage-watch.js";
 import { PinnedFleets, recordedFleet } from "./pinned-fleets.js";
+import { isPlaced, NO_LEASES, placementOf } from "./placement.js";
 import { reloadFleet } from "./reload.js";
 import { type PlannedStart, withLastFailure } from "./runs/agent-record.js";
 import {
@@ -55,11 +58,14 @@ import { AgentCalls } from "./tasks/agent-calls.js";
 import { Tasks } from "./tasks/tasks.js";
 
 const EXITS_READ = 20;
+/** States of a placement in which a start may follow at once. */
+const SOON: readonly PlacementView["state"][] = ["held", "waiting"];
 
 export class Engine {
 	readonly #parts: EngineParts;
 	readonly #agents = new Agents();
 	readonly #gate: StartGate;
+	readonly #leases: Leases;
 	readonly #fleets: PinnedFleets;
 	readonly #accounts: Accounts;
 	readonly inbox: Inbox;
@@ -82,7 +88,7 @@ export class Engine {
 
 	constructor(parts: EngineParts) {
 		const agents = this.#agents;
-		const { store, clock } = parts;
+		const { store, clock, leases = NO_LEASES } = parts;
 		const drafts = new Drafts(clock);
 		this.#parts = parts;
 		this.#awaited = new AwaitedStarts(clock);
@@ -111,6 +117,7 @@ export class Engine {
 			agents,
 			...typed,
 			usage: this.#usage,
+			leases,
 			wake: (id: string) => this.#wakeToAttach(id),
 			hasQuestion: (id: string, runId: string) =>
 				(this.#screenQuestions.of(id, runId) ?? this.questions.openQuestion(id, runId)) !== null,
@@ -125,6 +132,8 @@ export class Engine {
 			gate: this.#gate,
 			ownersOfRuns: new Map(),
 		};
+		this.#leases = leases;
+		attachLeases(leases, { agents, gate: this.#gate, onError: parts.onError });
 		this.#fleets = new PinnedFleets({
 			...shared,
 			added: (agent) => this.#add(agent, null),
@@ -228,6 +237,9 @@ export class Engine {
 		this.schedules.diff(fleet);
 		const changes = await this.#fleets.pin(fleet, mayChange, { unlessRunning: true });
 		await this.schedules.pin(fleet, { removes: false });
+		for (const { id } of fleet.agents.filter((spec) => ids.includes(spec.id) && isPlaced(spec))) {
+			this.#leases.setWanted(id, true);
+		}
 		return Promise.all(
 			ids.map(async (id) => {
 				const start = await this.#startOf(id, this.#agents.require(id).up("operator"), waitMs);
@@ -263,7 +275,9 @@ export class Engine {
 	): Promise<StartOutcome> {
 		const waitsLong = () => {
 			const agent = this.#agents.require(id);
+			const placement = placementOf(this.#leases, agent.spec);
 			return (
+				(placement !== null && !SOON.includes(placement.state)) ||
 				this.#accounts.holdOf(agent.spec) !== null ||
 				this.#missing(agent).some((each) => isHeldDown(this.#agents, each, this.#usage))
 			);
@@ -273,7 +287,13 @@ export class Engine {
 
 	/** Stops agents, dependents first (S7). */
 	down(scope: Scope, timeoutMs?: number): Promise<readonly Stopped[]> {
-		return this.#stopInOrder(scope, (runner) => runner.down("operator", timeoutMs));
+		return this.#stopInOrder(scope, async (runner) => {
+			const placement = placementOf(this.#leases, runner.spec);
+			if (placement !== null) this.#leases.setWanted(runner.id, false);
+			const report = await runner.down("operator", timeoutMs);
+			if (report.outcome !== "already_stopped" || placement?.state !== "elsewhere") return report;
+			return { ...report, reason: `it runs on ${placement.host}, which stops it` };
+		});
 	}
 
 	/** Stops agents in order, then starts them in order (S7). */
@@ -428,6 +448,7 @@ export class Engine {
 			question: this.people.questionOf(snapshot),
 			finished: this.finished.of(spec.id),
 			undelivered: this.inbox.undelivered(spec.id),
+			placement: placementOf(this.#leases, spec),
 			fileWatch: this.#fileWatches.view(spec.id),
 		});
 		return redactView(view, this.#parts.secrets.redact);

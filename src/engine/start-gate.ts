@@ -10,8 +10,10 @@ import type { AgentSpec } from "../config/spec.js";
 import type { WakeCause } from "../core/hibernation.js";
 import { DEFAULT_START_LIMIT, decideStart, type StartLog } from "../core/start-limit.js";
 import type { Clock } from "../ports/clock.js";
+import type { Leases } from "../ports/leases.js";
 import type { Store } from "../ports/store.js";
 import type { Accounts } from "./limits/accounts.js";
+import { isForbiddenHere } from "./placement.js";
 import { hasCompleted, type KnownAgent } from "./runs/agent-state.js";
 import { dependenciesOf } from "./scope.js";
 
@@ -31,6 +33,7 @@ interface StartGateWorld {
 	readonly store: Store;
 	readonly agents: ReadonlyMap<string, StartableAgent>;
 	readonly accounts: Accounts;
+	readonly leases: Leases;
 	readonly onError: (agentId: string, error: unknown) => void;
 }
 
@@ -142,6 +145,7 @@ export class StartGate {
 		const missing = this.missing(spec);
 		this.#wakeHibernated(missing);
 		if (missing.length > 0) return false;
+		if (isForbiddenHere(this.#world.leases, spec)) return false;
 		if (!this.#world.accounts.mayProceed(spec)) return false;
 		const { steadyMs } = this.#world.clock.now();
 		const decision = decideStart(this.#log, steadyMs, DEFAULT_START_LIMIT);

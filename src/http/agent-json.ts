@@ -14,11 +14,12 @@ import type {
 	FileWatchJson,
 	HealthCheckJson,
 	HibernationJson,
+	PlacementJson,
 	ResourcesJson,
 	UsageJson,
 } from "./contract/agent-parts.js";
 import type { AgentJson } from "./contract/agents.js";
-import { renderPeople } from "./people-json.js";
+import { isAway, renderPeople } from "./people-json.js";
 
 export interface AgentContext {
 	readonly host: string;
@@ -60,6 +61,7 @@ export function renderAgent(
 		hibernation: renderHibernating(view),
 		health_check: renderHealthCheck(view.health),
 		file_watch: renderFileWatch(view.fileWatch),
+		placement: renderPlacement(view.placement),
 		pid: alive?.process.pid ?? null,
 		run_id: run?.runId ?? null,
 		started_at: startedAtMs === null ? null : isoTime(startedAtMs),
@@ -124,6 +126,12 @@ function renderHealthCheck(view: AgentView["health"]): HealthCheckJson | null {
 	};
 }
 
+function renderPlacement(view: AgentView["placement"]): PlacementJson | null {
+	if (view === null) return null;
+	const { state, host, epoch, onLost, reason } = view;
+	return { state, host, epoch, on_lost: onLost, reason };
+}
+
 function renderFileWatch(view: AgentView["fileWatch"]): FileWatchJson | null {
 	if (view === null) return null;
 	const { folders, problem, restartedAtMs, files, tooMany } = view;
@@ -158,6 +166,7 @@ function renderReason(view: AgentView, circuit: Circuit): string {
 	const { agent, missing, hold, usage, known, gone } = view;
 	if (gone !== null)
 		return `${renderExit(gone)}: the process is gone, its exit is not recorded yet`;
+	if (isAway(view) && view.placement !== null) return view.placement.reason;
 	if (hold !== null && agent.desired === "up") return hold.reason;
 	if (missing.length > 0) {
 		const why = view.blocked === null ? "" : `; ${view.blocked}`;

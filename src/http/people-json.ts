@@ -70,6 +70,7 @@ function factsOf(
 		hold: view.hold,
 		nextStartAtMs: view.nextStartAtMs,
 		missing: view.missing,
+		isAway: isAway(view),
 		startedAtMs: gone === null ? (run?.handle?.startedAtMs ?? null) : null,
 		stalledSinceMs: known?.stalledSinceMs ?? null,
 		hibernatedSinceMs: agent.hibernation?.sinceMs ?? null,
@@ -83,6 +84,11 @@ function factsOf(
 		undelivered: view.undelivered,
 		reason,
 	};
+}
+
+/** Whether it is wanted up, and another host has its lease or none has it yet. */
+export function isAway({ agent, placement, run }: AgentView): boolean {
+	return agent.desired === "up" && run === null && placement !== null && placement.state !== "held";
 }
 
 function factsOfQuestion(question: OpenQuestion | null): StatusFacts["question"] {

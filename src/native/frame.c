@@ -16,6 +16,7 @@ const struct frame_rule SHIM_ACCEPTS[] = {
 	{FRAME_FOLLOW, 4, 5},
 	{FRAME_UNFOLLOW, 0, 0},
 	{FRAME_ACK_EXIT, 0, 0},
+	{FRAME_DEADLINE, 12, 12},
 	{0, 0, 0},
 };
 

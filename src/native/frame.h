@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #define PROTOCOL_OLDEST 1
-#define PROTOCOL_NEWEST 3
+#define PROTOCOL_NEWEST 4
 
 #define FRAME_HEADER 8
 #define FRAME_PAYLOAD_MAX 65536u
@@ -50,6 +50,7 @@ enum frame_type {
 	FRAME_ACK_EXIT = 52,
 	FRAME_RESIZED = 53,
 	FRAME_REDRAWN = 54,
+	FRAME_DEADLINE = 55,
 };
 
 /* One type of frame that a side accepts, and the sizes its payload may have. A list ends with type 0. */

@@ -17,7 +17,10 @@ struct pids kills_killed;
 static struct waiter waiters[CONNECTIONS_MAX];
 static uint8_t payload[5 + 4 + 4 * PIDS_MAX];
 
+bool kills_forced;
+
 bool kills_active(void) {
+	if (kills_forced) return true;
 	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
 		if (waiters[i].active) return true;
 	}

@@ -12,6 +12,8 @@
 /* What was killed since the first of the requests that are under way. */
 extern struct pids kills_killed;
 
+/* Set where everything is killed without a request. */
+extern bool kills_forced;
 bool kills_active(void);
 /* Accepts a request. The first one begins with a list of the tree, without what is below `except`. False where there are too
  * many, which is refused. */

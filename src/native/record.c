@@ -77,6 +77,7 @@ static void render(const struct record *r, char out[RECORD_BYTES]) {
 	add_number(&text, "\"log_offset\"", r->log_offset);
 	add_number(&text, "\"first_offset\"", r->first_offset);
 	if (r->out_of_memory) text_add(&text, "\"oom\":true,");
+	if (r->deadline) text_add(&text, "\"deadline\":true,");
 	text_add(&text, r->terminal ? "\"terminal\":true" : "\"terminal\":false");
 	add_agent(&text, r);
 	text_add(&text, "}");

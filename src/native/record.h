@@ -28,6 +28,7 @@ struct record {
 	uint64_t first_offset;
 	bool terminal;
 	bool out_of_memory; /* of the unit around the shim; only when ended */
+	bool deadline; /* ended at the deadline that the daemon had set */
 	const char *agent_id; /* NULL: not known */
 	const char *log_dir;
 };

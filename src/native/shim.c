@@ -174,12 +174,13 @@ static int timeout_ms(void) {
 }
 
 static void turn(void) {
-	struct pollfd polls[2 + SERVER_POLLS];
+	struct pollfd polls[3 + SERVER_POLLS];
 	short wanted = (short)(POLLIN | (input_waits() ? POLLOUT : 0));
 	polls[0] = (struct pollfd){.fd = signals, .events = POLLIN};
 	polls[1] = (struct pollfd){.fd = shim.channel.ours, .events = wanted};
-	server_fill_polls(&shim.server, polls + 2);
-	if (poll(polls, 2 + SERVER_POLLS, timeout_ms()) < 0 && errno != EINTR) {
+	polls[2] = (struct pollfd){.fd = deadline_fd(), .events = POLLIN};
+	server_fill_polls(&shim.server, polls + 3);
+	if (poll(polls, 3 + SERVER_POLLS, timeout_ms()) < 0 && errno != EINTR) {
 		/* Temporarily out of memory: wait instead of spinning. */
 		usleep(1000);
 		return;
@@ -187,7 +188,8 @@ static void turn(void) {
 	if (signals_came(signals) || reap_again) reap();
 	look_at_tree();
 	if (polls[1].revents & (POLLIN | POLLHUP | POLLERR)) output_pump(PUMP_BYTES);
-	server_handle_polls(&shim.server, polls + 2);
+	server_handle_polls(&shim.server, polls + 3);
+	deadline_advance();
 	redraw_advance();
 	if (input_waits()) input_flush();
 	if (kills_active()) {

@@ -10,6 +10,7 @@
 #include "launch.h"
 #include "log.h"
 #include "modes.h"
+#include "pids.h"
 #include "platform.h"
 #include "record.h"
 #include "server.h"
@@ -82,11 +83,23 @@ bool input_waits(void);
 
 /* shim_kill.c */
 void kill_take(struct connection *from, uint32_t id, uint32_t deadline_ms);
+/* Kills the tree without a request. */
+void kill_all(void);
 /* One pass over the tree; answers waiting requests if it is empty or their time is over. */
 void kill_pass(void);
 int kill_timeout_ms(void);
 
+/* shim_deadline.c */
+/* Ends the tree at this time of /proc/uptime, in ms; 0: never. Returns 0, ETIME where it has passed, or an errno. */
+int deadline_set(uint64_t until, uint32_t grace_ms);
+/* What is due by now. */
+void deadline_advance(void);
+/* Readable when something is due; -1 where there is no deadline. */
+int deadline_fd(void);
+
 /* shim_requests.c */
+/* Signals the processes of a target as in SIGNAL, and adds them to `sent`. */
+void signal_tree(int number, uint8_t target, struct pids *sent);
 void request_greet(struct connection *to);
 void request_handle(struct connection *from, uint8_t type, const uint8_t *payload, size_t size);
 void put_exit(struct writer *w);

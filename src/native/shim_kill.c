@@ -21,6 +21,13 @@ void kill_take(struct connection *from, uint32_t id, uint32_t deadline_ms) {
 	kill_pass();
 }
 
+void kill_all(void) {
+	kills_forced = true;
+	for (size_t i = 0; i < shim.group_count; i++) tree_kill_group(shim.groups[i]);
+	pause_ms = 1;
+	kill_pass();
+}
+
 void kill_pass(void) {
 	if (!kills_active()) return;
 	size_t before = kills_killed.count;

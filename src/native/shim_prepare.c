@@ -83,7 +83,9 @@ static struct failed prepare_files(const struct spec *spec) {
 static struct failed start_agent(const struct spec *spec, const struct inherited *inherited) {
 	struct failed result = fail(STEP_NONE, 0, "");
 	struct process agent = {0};
-	int error = channel_open(&shim.channel, spec);
+	int error = deadline_set(spec->deadline, spec->grace_ms);
+	if (error != 0) return fail(STEP_SPECIFICATION, error, "the deadline");
+	error = channel_open(&shim.channel, spec);
 	if (error != 0) return fail(STEP_TERMINAL, error, "terminal");
 	pid_t pid = launch(spec, &shim.channel, inherited, &result.step, &result.error);
 	if (pid < 0) {

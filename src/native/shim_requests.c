@@ -93,7 +93,7 @@ static void follow(struct connection *to, uint32_t id, uint8_t flags) {
 }
 
 /* A group is signalled through its members, each by identity: the number of an empty group may be reused. */
-static void signal_tree(int number, uint8_t target, struct pids *sent) {
+void signal_tree(int number, uint8_t target, struct pids *sent) {
 	struct pids tree = {0};
 	pid_t foreground = -1;
 	if (target == 1 && shim.record.terminal && shim.channel.ours >= 0) foreground = tcgetpgrp(shim.channel.ours);
@@ -135,7 +135,7 @@ static void resize(struct connection *from, uint16_t columns, uint16_t rows) {
 void request_handle(struct connection *from, uint8_t type, const uint8_t *payload, size_t size) {
 	struct reader r = reader_of(payload, size);
 	struct pids tree = {0};
-	uint32_t id = size >= 4 && type != FRAME_RESIZE ? read_u32(&r) : 0;
+	uint32_t id = size >= 4 && type != FRAME_RESIZE && type != FRAME_DEADLINE ? read_u32(&r) : 0;
 	switch (type) {
 	case FRAME_STATUS:
 		send_status(from, id);
@@ -166,6 +166,11 @@ void request_handle(struct connection *from, uint8_t type, const uint8_t *payloa
 	case FRAME_FOLLOW:
 		follow(from, id, r.left > 0 ? read_u8(&r) : 0);
 		break;
+	case FRAME_DEADLINE: {
+		uint64_t until = read_u64(&r);
+		deadline_set(until, read_u32(&r));
+		break;
+	}
 	case FRAME_UNFOLLOW:
 		from->following = false;
 		break;

@@ -21,6 +21,8 @@ enum tag {
 	TAG_BOOT_ID,
 	TAG_ENCLOSURE,
 	TAG_AGENT_ID,
+	TAG_DEADLINE,
+	TAG_GRACE,
 };
 
 struct field {
@@ -69,6 +71,12 @@ static bool take_number(struct spec *spec, const struct field *field) {
 		break;
 	case TAG_LOG_FILES:
 		spec->log_files = (uint32_t)number(field, 4, &bad);
+		break;
+	case TAG_DEADLINE:
+		spec->deadline = number(field, 8, &bad);
+		break;
+	case TAG_GRACE:
+		spec->grace_ms = (uint32_t)number(field, 4, &bad);
 		break;
 	case TAG_TERMINAL:
 		spec->terminal = number(field, 1, &bad) != 0;

@@ -25,6 +25,8 @@ struct spec {
 	size_t group_count;
 	uint64_t log_bytes;
 	uint32_t log_files;
+	uint64_t deadline; /* 0: none */
+	uint32_t grace_ms;
 	bool terminal;
 	uint16_t columns;
 	uint16_t rows;

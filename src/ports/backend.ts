@@ -28,6 +28,15 @@ export interface TerminalSize {
 	readonly rows: number;
 }
 
+/**
+ * When the owner of a run's processes ends them by itself, whether or not the daemon still runs: SIGTERM at this time of
+ * the host's clock since boot, SIGKILL after the grace period.
+ */
+export interface Deadline {
+	readonly atBootMs: number;
+	readonly graceMs: number;
+}
+
 export interface StartRequest {
 	readonly runId: string;
 	/** `project:name`. */
@@ -45,6 +54,8 @@ export interface StartRequest {
 	readonly limits: ResourceLimits;
 	/** How long the agent may take to exit when the host stops it instead of Reeve. */
 	readonly stopTimeoutMs?: number;
+	/** A start after it is refused. */
+	readonly deadline?: Deadline;
 }
 
 /** Identifies a run for its backend. Plain data, stored as JSON. */
@@ -82,6 +93,8 @@ export interface RunExit {
 	readonly outOfMemory: boolean;
 	/** The owner of the process has proven that no process of the run is left. */
 	readonly treeGone?: boolean;
+	/** The owner of the process ended it at its deadline. */
+	readonly atDeadline?: boolean;
 	/** Why the backend itself stopped the run, which is then started again without being counted. */
 	readonly replaced?: string;
 }
@@ -227,6 +240,8 @@ export interface Backend {
 	 * reaches a program that a shell or a script has started. Returns the signalled processes.
 	 */
 	signal(handle: RunHandle, signal: AgentSignal): Promise<readonly RunProcess[]>;
+	/** Replaces the deadline of a run; a time of 0 removes it. One that waits for its delivery extends nothing. */
+	setDeadline(handle: RunHandle, deadline: Deadline): void;
 	/** Signals these processes of a run, each only if its pid still belongs to the same process (S10). */
 	signalEach(
 		run: RunReference,

@@ -1,6 +1,7 @@
 /** The cluster: hosts that share a database. Each keeps its own agents alive, with or without it. */
 
 import type { ClusterHost, HostFacts, Member } from "../core/cluster.js";
+import type { LeaseTable } from "./leases.js";
 
 /** The shared database. Every call is bounded in time, and throws `cluster_unavailable` if it fails. */
 export interface ClusterDatabase {
@@ -22,6 +23,7 @@ export interface ClusterDatabase {
 	setDraining(host: string, draining: boolean): Promise<boolean>;
 	/** Only a silent host is removed. */
 	remove(host: string): Promise<"removed" | "alive" | "unknown">;
+	readonly leases: LeaseTable;
 	close(): Promise<void>;
 }
 

@@ -10,6 +10,7 @@ import { markPaste } from "../core/inbox.js";
 import type {
 	AgentSignal,
 	Backend,
+	Deadline,
 	KillResult,
 	Recovered,
 	RunExit,
@@ -79,6 +80,8 @@ export interface ScriptedBackend extends Backend {
 	reconnect(): ScriptedBackend;
 	/** Every start that led to a run, in order. */
 	readonly started: readonly StartRequest[];
+	/** The newest deadline of a run; null without one. */
+	deadline(runId: string): Deadline | null;
 	/** The input that was typed into a run. */
 	typed(runId: string): Uint8Array;
 	/** The sizes that viewers gave to a run's terminal, as `100x30`. */
@@ -95,6 +98,7 @@ interface ScriptedRun {
 	readonly viewers: Set<TerminalViewer>;
 	readonly typed: Uint8Array[];
 	readonly sizes: string[];
+	deadline: Deadline | null;
 	printed: string;
 	size: TerminalSize;
 	exit: RunExit | null;
@@ -203,6 +207,10 @@ class Client implements ScriptedBackend {
 		return new Client(this.#host);
 	}
 
+	deadline(runId: string): Deadline | null {
+		return this.#host.runs.get(runId)?.deadline ?? null;
+	}
+
 	typed(runId: string): Uint8Array {
 		return Buffer.concat(this.#host.runs.get(runId)?.typed ?? []);
 	}
@@ -245,6 +253,7 @@ class Client implements ScriptedBackend {
 			viewers: new Set(),
 			typed: [],
 			sizes: [],
+			deadline: request.deadline ?? null,
 			printed: "",
 			size: request.size,
 			exit: null,
@@ -290,6 +299,11 @@ class Client implements ScriptedBackend {
 			endRun(this.#host, run, { code: null, signal, outOfMemory: false });
 		}
 		return [ownProcess(run)];
+	}
+
+	setDeadline({ runId }: RunHandle, deadline: Deadline): void {
+		const run = this.#host.runs.get(runId);
+		if (run !== undefined) run.deadline = deadline;
 	}
 
 	async signalEach(

@@ -20,6 +20,7 @@ import { createManualClock, type ManualClock } from "../../src/testing/manual-cl
 import { createScriptedBackend, type ScriptedBackend } from "../../src/testing/scripted-backend.js";
 import { createMemoryStore, type MemoryStore } from "../support/memory-store.js";
 import { mortal } from "./mortal.js";
+import { createScriptedLeases, type ScriptedLeases } from "./scripted-leases.js";
 import { createScriptedSessions, type ScriptedSessions } from "./scripted-sessions.js";
 
 export const NO_TASK_LOG: TaskLog = {
@@ -36,6 +37,8 @@ export interface DaemonWorld<S extends Store = MemoryStore> {
 	engine: Engine;
 	/** Why the health check of an agent fails; without an entry it succeeds. */
 	readonly healthErrors: Map<string, string>;
+	/** Of agents with `placement`. */
+	readonly leases: ScriptedLeases;
 	/** The watched files of each agent whose files are watched now. */
 	readonly watchedFiles: Map<string, FileNews & { readonly paths: readonly string[] }>;
 	/** Failures without a waiting caller. */
@@ -69,6 +72,7 @@ export async function createDaemonWorldOn<S extends Store>(
 	const backend = createScriptedBackend({ clock });
 	const vault = createMemoryVault();
 	const errors: unknown[] = [];
+	const leases = createScriptedLeases();
 	let runs = 0;
 	let kill = () => {};
 
@@ -126,6 +130,7 @@ export async function createDaemonWorldOn<S extends Store>(
 			},
 			sessions: mortal(sessions, life, ["adapterOf", "readReset"]),
 			calendar: CALENDAR,
+			leases,
 			timezone: "UTC",
 			readPlan: (file) => loadPlan(file),
 			concurrency: { call: 16, worker: 16 },
@@ -137,7 +142,7 @@ export async function createDaemonWorldOn<S extends Store>(
 	}
 
 	const world: DaemonWorld<S> = {
-		...{ clock, backend, store, errors, healthErrors: new Map<string, string>() },
+		...{ clock, backend, store, errors, leases, healthErrors: new Map<string, string>() },
 		watchedFiles: new Map(),
 		engine: start(),
 		async settle() {

@@ -1,12 +1,12 @@
 /** Real daemons that share a real PostgreSQL: which hosts they show, and what they do without it. */
 
 import { mkdirSync, rmdirSync, writeFileSync } from "node:fs";
-import { connect as connectTo, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { ClusterHostJson } from "../../src/http/contract/cluster.js";
 import type { DaemonJson } from "../../src/http/contract/daemon.js";
 import { describeWithPostgres } from "../support/needs.js";
+import { startProxy } from "../support/network-proxy.js";
 import { startPostgres } from "../support/postgres.js";
 import { createFleetHome, eventually, type FleetHome } from "./fleet-home.js";
 
@@ -204,43 +204,3 @@ describeWithPostgres("hosts of a cluster", () => {
 		expect(shown).not.toContain("hunter2");
 	});
 });
-
-type Proxy = {
-	readonly port: number;
-	set(mode: "open" | "cut" | "frozen"): void;
-};
-
-/** The network between the daemons and the database. */
-async function startProxy(port: number): Promise<Proxy> {
-	let mode: "open" | "cut" | "frozen" = "open";
-	const sockets = new Set<Socket>();
-	const add = (socket: Socket) => {
-		sockets.add(socket);
-		socket.on("close", () => sockets.delete(socket)).on("error", () => {});
-		if (mode === "frozen") socket.pause();
-	};
-	const server = createServer((client) => {
-		if (mode === "cut") return void client.destroy();
-		const upstream = connectTo(port, "127.0.0.1");
-		for (const socket of [client, upstream]) add(socket);
-		client.on("data", (chunk) => upstream.write(chunk)).on("close", () => upstream.destroy());
-		upstream.on("data", (chunk) => client.write(chunk)).on("close", () => client.destroy());
-		if (mode === "frozen") for (const socket of [client, upstream]) socket.pause();
-	});
-	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-	onTestFinished(() => {
-		for (const socket of sockets) socket.destroy();
-		server.close();
-	});
-	return {
-		port: (server.address() as { port: number }).port,
-		set(next) {
-			mode = next;
-			for (const socket of sockets) {
-				if (mode === "cut") socket.destroy();
-				else if (mode === "frozen") socket.pause();
-				else socket.resume();
-			}
-		},
-	};
-}

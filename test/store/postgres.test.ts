@@ -10,7 +10,7 @@ import { HOST_REPORT } from "../support/memory-cluster.js";
 import { describeWithPostgres } from "../support/needs.js";
 import { startPostgres, type TestPostgres } from "../support/postgres.js";
 
-const FILE = readFileSync("src/store/postgres/001-hosts.sql", "utf8");
+const FILES = ["001-hosts.sql", "002-leases.sql"];
 
 async function open(url: string) {
 	const parsed = parseDatabaseUrl(url);
@@ -36,6 +36,7 @@ describeWithPostgres("the tables of a cluster", () => {
 		expect(await hosts[0]?.hosts()).toHaveLength(12);
 		expect(await postgres.query("SELECT version FROM reeve.migrations", "empty")).toEqual([
 			{ version: 1 },
+			{ version: 2 },
 		]);
 		await Promise.all(hosts.map((host) => host.close()));
 	});
@@ -100,13 +101,21 @@ describeWithPostgres("the tables of a cluster", () => {
 			message: expect.stringContaining("may not create the tables"),
 			hint: expect.stringContaining(resolve("src/store/postgres/001-hosts.sql")),
 		});
-		await postgres.query(FILE, "roles");
+		for (const file of FILES) {
+			await postgres.query(readFileSync(`src/store/postgres/${file}`, "utf8"), "roles");
+		}
 		await postgres.query(GRANTS, "roles");
 		await database.prepare();
 		expect(await database.join(memberOf("a"), HOST_REPORT, accept)).toBeNull();
 		expect(await database.beat(memberOf("a"), HOST_REPORT)).toBe(true);
 		expect(await database.setDraining("a", true)).toBe(true);
 		expect(await database.remove("a")).toBe("alive");
+		const offered = [{ agent: "p:a", onLost: "keep", leaseMs: 6_000 }] as const;
+		expect(await database.leases.offer(memberOf("a"), offered)).toHaveLength(1);
+		const assign = () => [
+			{ agent: "p:a", epoch: 0, renewals: 0, host: "a", home: "home-a", reason: "" },
+		];
+		expect(await database.leases.sweep(["p:a"], assign)).toHaveLength(1);
 		await database.close();
 	});
 
@@ -114,9 +123,9 @@ describeWithPostgres("the tables of a cluster", () => {
 		const url = await postgres.createDatabase("later");
 		const database = await open(url);
 		await database.prepare();
-		await postgres.query("INSERT INTO reeve.migrations VALUES (2, 1)", "later");
+		await postgres.query("INSERT INTO reeve.migrations VALUES (3, 1)", "later");
 		await database.prepare();
-		await postgres.query("INSERT INTO reeve.migrations VALUES (3, 2)", "later");
+		await postgres.query("INSERT INTO reeve.migrations VALUES (4, 3)", "later");
 		await expect(database.prepare()).rejects.toMatchObject({
 			code: "cluster_unavailable",
 			hint: "Upgrade Reeve on this host.",

@@ -10,6 +10,7 @@ import {
 } from "../../src/core/cluster.js";
 import type { ClusterDatabase, ClusterView } from "../../src/ports/cluster.js";
 import { eventually } from "../faults/fleet-home.js";
+import { createMemoryLeases } from "./memory-leases.js";
 
 export const HOST_REPORT: HostFacts = {
 	...{ version: "1.2.3", labels: { zone: "a" }, advertise: null, adapters: ["claude"] },
@@ -69,6 +70,7 @@ function createMemoryDatabase(): MemoryDatabase {
 				rows.delete(host);
 				return "removed";
 			}),
+		leases: createMemoryLeases({ nowMs: Date.now, hosts: () => [...rows.values()] }),
 		close: async () => {},
 	};
 }

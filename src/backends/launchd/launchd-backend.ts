@@ -20,6 +20,7 @@ import { makePrivateFolder } from "../../host/socket-path.js";
 import type {
 	AgentSignal,
 	Backend,
+	Deadline,
 	KillResult,
 	Recovered,
 	RunExit,
@@ -131,6 +132,10 @@ class JobBackend implements Backend {
 
 	signal(handle: RunHandle, signal: AgentSignal): Promise<readonly RunProcess[]> {
 		return this.#keep(handle.runId).backend.signal(inner(handle), signal);
+	}
+
+	setDeadline(handle: RunHandle, deadline: Deadline): void {
+		this.#keep(handle.runId).backend.setDeadline(inner(handle), deadline);
 	}
 
 	signalEach(

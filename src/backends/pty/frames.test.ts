@@ -115,7 +115,7 @@ describe("payloads", () => {
 			...{ runId: "r", runDir: "/d", socket: "/s", logDir: "/l", logBytes: 10, logFiles: 2 },
 			...{ cwd: "/", argv: ["a", "b"], env: { A: "1=2" }, groups: ["/g"], terminal: true },
 			...{ size: { columns: 200, rows: 50 }, bootId: "boot", enclosure: ["unit", "--"] },
-			agentId: "p:a",
+			...{ agentId: "p:a", deadline: { atBootMs: 7, graceMs: 258 } },
 		});
 		const reader = new PayloadReader(spec);
 		const tags: [number, string][] = [];
@@ -129,6 +129,10 @@ describe("payloads", () => {
 		expect(tags).toContainEqual([9, "A=1=2"]);
 		expect(tags).toContainEqual([12, "\u00c8\u0000\u0032\u0000"]);
 		expect(tags).toContainEqual([11, "\u0001"]);
+		expect(tags.slice(-2)).toEqual([
+			[16, "\u0007\0\0\0\0\0\0\0"],
+			[17, "\u0002\u0001\0\0"],
+		]);
 		expect(tags.filter(([tag]) => tag === 14).map(([, value]) => value)).toEqual(["unit", "--"]);
 	});
 });

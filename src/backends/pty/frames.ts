@@ -21,7 +21,7 @@ export interface VersionRange {
 	readonly newest: number;
 }
 
-export const SUPPORTED_VERSIONS: VersionRange = { oldest: 1, newest: 3 };
+export const SUPPORTED_VERSIONS: VersionRange = { oldest: 1, newest: 4 };
 
 export interface Frame {
 	readonly type: number;

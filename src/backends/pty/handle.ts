@@ -14,17 +14,19 @@ export interface HandleFacts {
 	readonly agent: string;
 	readonly groups: readonly string[];
 	readonly missingLimits: readonly string[];
+	readonly hasDeadline: boolean;
 }
 
 export function createHandle(facts: HandleFacts): RunHandle {
 	const { backend, runId, process, startedAtMs, outputFrom } = facts;
-	const { agent, groups, missingLimits } = facts;
+	const { agent, groups, missingLimits, hasDeadline } = facts;
 	return {
 		...{ backend, runId, process, startedAtMs, outputFrom },
 		data: {
 			agent,
 			...(groups.length > 0 ? { groups: groups.join(":") } : {}),
 			...(missingLimits.length > 0 ? { missingLimits: missingLimits.join("; ") } : {}),
+			...(hasDeadline ? { deadline: 1 } : {}),
 		},
 	};
 }
@@ -32,6 +34,11 @@ export function createHandle(facts: HandleFacts): RunHandle {
 export function groupsOf({ data }: RunHandle): readonly string[] {
 	const { groups } = data;
 	return typeof groups === "string" ? groups.split(":") : [];
+}
+
+/** Whether its shim may have ended it at a deadline. */
+export function hadDeadline({ data }: RunHandle): boolean {
+	return data["deadline"] === 1;
 }
 
 /** Null in a handle of a version before the shim. */

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { oomCountersOf, readOomKills } from "../../host/cgroup-members.js";
 import { isAlive } from "../../host/process-identity.js";
 import type {
+	Deadline,
 	RunExit,
 	RunHandle,
 	ScreenText,
@@ -22,10 +23,17 @@ import type { Connection } from "./connection.js";
 import { type EarlierFiles, REPLACED } from "./earlier-version.js";
 import { findRun } from "./find-run.js";
 import type { Frame } from "./frames.js";
-import { agentFolderOf, groupsOf } from "./handle.js";
+import { agentFolderOf, groupsOf, hadDeadline } from "./handle.js";
 import { PayloadReader } from "./payload.js";
+import { readRecord } from "./run-record.js";
 import { LiveScreen } from "./screen/live-screen.js";
-import { openShim, resizeTerminal, type ShimConnection, typeBytes } from "./shim-connection.js";
+import {
+	openShim,
+	resizeTerminal,
+	type ShimConnection,
+	sendDeadline,
+	typeBytes,
+} from "./shim-connection.js";
 import { EXIT, QUERY, readExit, type ShimExit, TREE_EMPTY } from "./shim-messages.js";
 
 export interface HeldRunWorld {
@@ -55,6 +63,7 @@ export class HeldRun {
 	#typing: Promise<unknown> = Promise.resolve();
 	/** Set when the exit is known. */
 	#exit: RunExit | null = null;
+	#deadline: Deadline | null = null;
 	#isTreeGone = false;
 	#isLost = false;
 	#isClosed = false;
@@ -97,6 +106,7 @@ export class HeldRun {
 			onFrame: (frame) => this.#onFrame(frame),
 			onClose: () => this.#dropped(connection),
 		});
+		if (this.#deadline !== null) sendDeadline(connection, this.#deadline);
 		if (status.exit !== null) this.ended(status.exit);
 		else if (status.queryOffset !== null) this.#answerQuery(status.queryOffset);
 	}
@@ -123,7 +133,12 @@ export class HeldRun {
 		const outOfMemory =
 			wasKilled && (known.outOfMemory === true || counts.some((path) => readOomKills(path) > 0));
 		const { runId } = this;
-		this.#exit = { runId, code, signal, atMs, outOfMemory, treeGone: treeEmpty, ...more };
+		const atDeadline = known.atDeadline ?? this.#wasAtDeadline();
+		this.#exit = {
+			...{ runId, code, signal, atMs, outOfMemory, treeGone: treeEmpty },
+			...(atDeadline && { atDeadline }),
+			...more,
+		};
 		if (!treeEmpty && this.#shim === null) this.#world.onLost(this);
 		this.#world.onExit(this.#exit);
 	}
@@ -134,6 +149,12 @@ export class HeldRun {
 		const seen = isOfEarlier ? this.#world.earlier.exit(this.runId) : null;
 		const { code, signal, atMs } = seen ?? { code: null, signal: null, atMs: Date.now() };
 		this.ended({ code, signal, atMs, treeEmpty: false }, isOfEarlier ? { replaced: REPLACED } : {});
+	}
+
+	/** The last one is sent again on a new connection. */
+	setDeadline(deadline: Deadline): void {
+		this.#deadline = deadline;
+		if (this.#shim !== null) sendDeadline(this.#shim.connection, deadline);
 	}
 
 	/** Types bytes one call after another. */
@@ -202,6 +223,17 @@ export class HeldRun {
 
 	#answerQuery(offset: number): void {
 		this.#openScreen(offset);
+	}
+
+	/** The shim writes its record before it reports the exit. */
+	#wasAtDeadline(): boolean {
+		if (!hadDeadline(this.handle)) return false;
+		try {
+			const record = readRecord(this.#world.folders.pathOf(this.agent));
+			return record?.runId === this.runId && record.exit?.atDeadline === true;
+		} catch {
+			return false;
+		}
 	}
 
 	#openScreen(answersFrom: number | null): LiveScreen {

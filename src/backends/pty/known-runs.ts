@@ -77,6 +77,7 @@ export class KnownRuns {
 		found: Extract<FoundRun, { state: "held" | "exited" | "lost" }>,
 		known?: readonly string[],
 		missingLimits: readonly string[] = [],
+		hasDeadline = false,
 	): RunHandle {
 		const facts = found.state === "held" ? found.shim.status : found.record;
 		const { agentPid, agentStart, startedAtMs, firstOffset, shimPid } = facts;
@@ -90,6 +91,7 @@ export class KnownRuns {
 				agent: found.agent,
 				groups,
 				missingLimits,
+				hasDeadline,
 			},
 			process: { bootId: readBootId(), pid: agentPid, startTime: agentStart },
 		});

@@ -19,6 +19,7 @@ import { shimPath } from "../../native/find-binary.js";
 import type {
 	AgentSignal,
 	Backend,
+	Deadline,
 	KillResult,
 	Recovered,
 	RunExit,
@@ -220,6 +221,10 @@ class ShimBackend implements Backend {
 		return sent ?? this.#trees.signal(handle, signal);
 	}
 
+	setDeadline(handle: RunHandle, deadline: Deadline): void {
+		this.#runs.get(handle.runId)?.setDeadline(deadline);
+	}
+
 	async signalEach(
 		_run: RunReference,
 		processes: readonly RunProcess[],
@@ -389,7 +394,7 @@ class ShimBackend implements Backend {
 	}
 
 	async #began(
-		{ runId, agentId }: StartRequest,
+		{ runId, agentId, deadline }: StartRequest,
 		{ groups, missingLimits }: Extract<ShimStart, { outcome: "started" }>,
 	): Promise<StartResult> {
 		const agent = folderName(agentId);
@@ -399,7 +404,8 @@ class ShimBackend implements Backend {
 		if (found.state === "none" || found.state === "rebooted") {
 			throw new ConnectionLost("the run's record is missing");
 		}
-		const handle = this.#runs.handleFrom(runId, found, groups, missingLimits);
+		const hasDeadline = deadline !== undefined;
+		const handle = this.#runs.handleFrom(runId, found, groups, missingLimits, hasDeadline);
 		const run = this.#runs.keep(handle, agent);
 		if (found.state === "held") run.useShim(found.shim);
 		else if (found.state === "exited") run.ended(found.exit);

@@ -70,6 +70,7 @@ function parseRecord(text: string): RunRecord {
 						atMs: number("ended_at"),
 						treeEmpty: raw["tree"] === "empty",
 						outOfMemory: raw["oom"] === true,
+						atDeadline: raw["deadline"] === true,
 					}
 				: null,
 		about: typeof agentId === "string" && typeof logDir === "string" ? { agentId, logDir } : null,

@@ -1,12 +1,13 @@
 /** A connection to the shim of one run: its identity and its requests. */
 
 import { constants } from "node:os";
-import type { AgentSignal, TerminalSize } from "../../ports/backend.js";
+import type { AgentSignal, Deadline, TerminalSize } from "../../ports/backend.js";
 import { type Connection, openConnection } from "./connection.js";
 import { SHIM_PAYLOAD_MAX } from "./frames.js";
 import { PayloadWriter } from "./payload.js";
 import {
 	ANSWERS,
+	DEADLINE,
 	INPUT,
 	KILL,
 	NOT_DONE,
@@ -92,6 +93,14 @@ export async function typeBytes(
 		const { type, payload } = await connection.ask(INPUT, asked);
 		if (type === NOT_DONE) throw new Error(payload.text());
 	}
+}
+
+/** The version of the protocol with deadlines; a shim of an older one has none. */
+const ENDS_IN_TIME = 4;
+
+export function sendDeadline(connection: Connection, { atBootMs, graceMs }: Deadline): void {
+	if (connection.version < ENDS_IN_TIME) return;
+	connection.send(DEADLINE, new PayloadWriter().u64(atBootMs).u32(graceMs).end());
 }
 
 export function resizeTerminal(connection: Connection, { columns, rows }: TerminalSize): void {

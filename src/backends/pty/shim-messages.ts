@@ -20,6 +20,7 @@ export const EXIT = 50;
 export const TREE_EMPTY = 51;
 export const RESIZED = 53;
 export const REDRAWN = 54;
+export const DEADLINE = 55;
 /** Answers that are known by the id that they repeat. */
 export const ANSWERS: ReadonlySet<number> = new Set([33, DONE, NOT_DONE, 39, 41, 43, 45]);
 
@@ -36,6 +37,8 @@ export interface ShimExit {
 	readonly treeEmpty: boolean;
 	/** The kernel had killed something of the run's unit because it used too much memory. */
 	readonly outOfMemory?: boolean;
+	/** The shim ended it at its deadline. Only known from the record. */
+	readonly atDeadline?: boolean;
 }
 
 export interface ShimStatus {

@@ -146,6 +146,7 @@ function specOf(
 		groups: groups.paths,
 		bootId: readBootId(),
 		enclosure: groups.enclosure(request),
+		deadline: request.deadline ?? null,
 	};
 }
 

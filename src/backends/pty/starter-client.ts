@@ -28,6 +28,8 @@ const NOTHING = Buffer.alloc(0);
 const ENCLOSES = 2;
 /** The version whose records name the agent and its log. */
 const NAMES_AGENT = 3;
+/** The version with deadlines. */
+const ENDS_IN_TIME = 4;
 
 export class StarterClient {
 	readonly #place: StarterPaths;
@@ -48,6 +50,11 @@ export class StarterClient {
 		const connection = await this.reach();
 		if (spec.enclosure.length > 0 && connection.version < ENCLOSES) {
 			throw new Error("the starter of an older version of Reeve cannot put a run into a unit");
+		}
+		if (spec.deadline !== null && connection.version < ENDS_IN_TIME) {
+			throw new Error(
+				"the starter of an older version of Reeve cannot end a run at its deadline; it exits when its last run has ended",
+			);
 		}
 		const { type, payload } = await connection.ask(START, encodeSpec(spec), START_MS_MAX);
 		return type === STARTED ? readStarted(payload) : readFailed(payload);

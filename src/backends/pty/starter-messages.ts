@@ -1,6 +1,6 @@
 /** Messages between the daemon and the starter, and the specification of a run. */
 
-import type { TerminalSize } from "../../ports/backend.js";
+import type { Deadline, TerminalSize } from "../../ports/backend.js";
 import { type PayloadReader, PayloadWriter } from "./payload.js";
 
 export const START = 16;
@@ -46,6 +46,7 @@ export interface RunSpec {
 	readonly bootId: string;
 	/** The command line that runs the shim, such as one that makes a unit around it; empty where the starter does. */
 	readonly enclosure: readonly string[];
+	readonly deadline: Deadline | null;
 }
 
 /** Room for the specification of most agents. */
@@ -73,6 +74,10 @@ export function encodeSpec(spec: RunSpec): Buffer {
 	put(13, spec.bootId);
 	for (const argument of spec.enclosure) put(14, argument);
 	put(15, spec.agentId);
+	if (spec.deadline !== null) {
+		out.u16(16).u32(8).u64(spec.deadline.atBootMs);
+		out.u16(17).u32(4).u32(spec.deadline.graceMs);
+	}
 	return out.end();
 }
 

@@ -9,6 +9,7 @@ import type { Argv } from "../../host/cgroup.js";
 import type {
 	AgentSignal,
 	Backend,
+	Deadline,
 	KillResult,
 	Recovered,
 	RunExit,
@@ -112,6 +113,10 @@ class SessionBackend implements Backend {
 
 	signal(handle: RunHandle, signal: AgentSignal): Promise<readonly RunProcess[]> {
 		return this.#inner.signal(handle, signal);
+	}
+
+	setDeadline(handle: RunHandle, deadline: Deadline): void {
+		this.#inner.setDeadline(handle, deadline);
 	}
 
 	signalEach(

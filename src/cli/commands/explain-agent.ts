@@ -15,6 +15,7 @@ import type {
 	FileWatchJson,
 	HealthCheckJson,
 	HibernationJson,
+	PlacementJson,
 	UsageJson,
 } from "../../http/contract/agent-parts.js";
 import type { AgentDetailJson } from "../../http/contract/agents.js";
@@ -116,6 +117,7 @@ function printState(detail: AgentDetailJson, crash: Crash | null, output: Output
 		...(detail.depends_on.length === 0 ? [] : [["needs", detail.depends_on.join(", ")] as const]),
 		...(detail.usage ? [["usage", renderUsage(detail.usage)] as const] : []),
 		...(detail.hibernation ? [["hibernate", renderHibernation(detail.hibernation)] as const] : []),
+		...(detail.placement ? [["placement", renderPlacement(detail.placement)] as const] : []),
 		...(detail.health_check ? [["health", renderHealthCheck(detail.health_check)] as const] : []),
 		...(detail.file_watch ? [["watch", renderFileWatch(detail.file_watch)] as const] : []),
 		["restarts", String(detail.restarts)],
@@ -146,6 +148,12 @@ function renderUsage(usage: UsageJson): string {
 }
 
 /** `awake: a terminal is attached`, `since 05 Apr 03:12, after 45m of idle time, freed 412 MB`. */
+function renderPlacement({ state, host, epoch, on_lost: lost, reason }: PlacementJson): string {
+	const lease = epoch === null ? "" : `, lease ${epoch}`;
+	const where = state === "held" ? `this host (${host}${lease}): ` : "";
+	return plainLine(`${where}${reason}; on_lost: ${lost}`);
+}
+
 function renderHibernation(hibernation: HibernationJson): string {
 	const { state, since, idle_ms: idleMs, freed_bytes: freed, why_awake: why } = hibernation;
 	const idle = renderElapsed(idleMs ?? 0);

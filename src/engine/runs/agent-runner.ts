@@ -249,8 +249,8 @@ export class AgentRunner implements Operations {
 	}
 
 	/** Stops it for now; the holder decides when it may start again. */
-	hold(): Promise<StopReport> {
-		return this.#operations.run(() => this.stop("reeve"));
+	hold(timeoutMs?: number, why: string | null = null): Promise<StopReport> {
+		return this.#operations.run(() => this.stop("reeve", timeoutMs, why));
 	}
 
 	/** Starts a held agent, if it is still wanted up. */

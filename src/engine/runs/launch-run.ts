@@ -4,6 +4,7 @@
 
 import { messageOf } from "../../core/message-of.js";
 import type { RunHandle, StartFailure, StartRequest } from "../../ports/backend.js";
+import { isForbiddenHere } from "../placement.js";
 import type { LifeWorld } from "./life-world.js";
 import type { PersistedAgent } from "./persisted-agent.js";
 import { type SessionRun, toStoredRun } from "./run.js";
@@ -13,7 +14,9 @@ export type Launched =
 	| { readonly outcome: "started"; readonly handle: RunHandle }
 	| { readonly outcome: "failed"; readonly failure: StartFailure }
 	/** The backend could not determine whether it has started. */
-	| { readonly outcome: "unknown" };
+	| { readonly outcome: "unknown" }
+	/** It lost its lease in the meantime, so nothing was started. */
+	| { readonly outcome: "lease_lost" };
 
 export async function launchRun(
 	world: LifeWorld,
@@ -26,11 +29,19 @@ export async function launchRun(
 		failed(false, `cannot prepare the start: ${messageOf(error)}`),
 	);
 	if ("outcome" in ready) return ready;
+	// The daemon may have been frozen for any time since the gate admitted it.
+	const { leases } = world;
+	if (isForbiddenHere(leases, agent.now.spec)) return { outcome: "lease_lost" };
+	const deadline = leases.deadline(agent.now.id);
+	const more = deadline === null ? {} : { deadline };
 	const started = await run.backend
-		.start({ ...ready.request, runId: run.runId })
+		.start({ ...ready.request, runId: run.runId, ...more })
 		.catch(() => "unknown" as const);
 	if (started === "unknown") return { outcome: "unknown" };
-	if (!started.ok) return { outcome: "failed", failure: started.failure };
+	if (!started.ok) {
+		const isLate = deadline !== null && isForbiddenHere(leases, agent.now.spec);
+		return isLate ? { outcome: "lease_lost" } : { outcome: "failed", failure: started.failure };
+	}
 	return { outcome: "started", handle: started.handle };
 }
 

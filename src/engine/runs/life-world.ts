@@ -7,6 +7,7 @@ import type { AgentSpec } from "../../config/spec.js";
 import type { DrainOutcome } from "../../core/events.js";
 import type { Backend, RunExit, RunProcess } from "../../ports/backend.js";
 import type { Clock } from "../../ports/clock.js";
+import type { Leases } from "../../ports/leases.js";
 import type { Store } from "../../ports/store.js";
 import type { Drafts } from "../attending/drafts.js";
 import type { Inbox } from "../attending/inbox.js";
@@ -87,6 +88,7 @@ export interface LifeWorld {
 	readonly people: People;
 	readonly accounts: Accounts;
 	readonly usage: UsageBook;
+	readonly leases: Leases;
 	/** Calls `start` of an agent that wants to start, when it may. */
 	readonly gate: StartGate;
 	/** The lives of the current runs, by run id: exits arrive with nothing else. */

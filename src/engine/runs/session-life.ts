@@ -9,7 +9,7 @@
 import { type Asker, type ExitReport, exitReport } from "../../core/exit.js";
 import { renderHibernation, type WakeCause, WOKEN_BY } from "../../core/hibernation.js";
 import { renderElapsed } from "../../core/units.js";
-import type { Backend, RunExit, RunHandle, StartFailure } from "../../ports/backend.js";
+import type { Backend, Deadline, RunExit, RunHandle, StartFailure } from "../../ports/backend.js";
 import type { NewEvent, StoredRun } from "../../ports/store.js";
 import { scheduleLong } from "../waiting.js";
 import { AgentLife, type ExitConsequences, type Successor } from "./agent-life.js";
@@ -132,7 +132,7 @@ export class SessionLife extends AgentLife<SessionRun> {
 			if (run?.runId !== exit.runId) return;
 			run.exitSeen = true;
 			await this.#end(run, this.#report(run, exit), exit.atMs);
-			if (exit.replaced !== undefined) this.#resumeStart(null);
+			if (exit.replaced !== undefined || exit.atDeadline === true) this.#resumeStart(null);
 		});
 	}
 
@@ -197,6 +197,10 @@ export class SessionLife extends AgentLife<SessionRun> {
 				// It may have started or not; only a search for it shows which.
 				report("failed");
 				return this.#recover(toStoredRun(this.id, run, "intended"));
+			case "lease_lost":
+				await this.#neverStarted(run);
+				report("waiting");
+				return void this.requestStart(run.withContinue);
 			case "failed":
 				await this.#failedToStart(run, launched.failure);
 				return report("failed");
@@ -412,6 +416,10 @@ export class SessionLife extends AgentLife<SessionRun> {
 
 	#report(run: SessionRun, exit: Omit<RunExit, "runId">): ExitReport {
 		run.treeGone = exit.treeGone ?? false;
+		if (exit.atDeadline === true) {
+			run.askedBy ??= "reeve";
+			run.askedWhy ??= "its lease was not renewed in time";
+		}
 		return reportOf(run, exit, this.world.clock.now().steadyMs);
 	}
 
@@ -501,17 +509,24 @@ export class SessionLife extends AgentLife<SessionRun> {
 	}
 
 	async #recordGone(run: SessionRun, stored: StoredRun, rebooted: boolean): Promise<void> {
-		if (stored.state === "intended") {
-			// It was never started, so there is no exit to classify.
-			await this.agent.save({}, [], (transaction) =>
-				transaction.putRun(toStoredRun(this.id, run, "ended")),
-			);
-			await releaseConversation(this.world.sessions, run);
-			this.#keep(null);
-			return;
-		}
+		if (stored.state === "intended") return this.#neverStarted(run);
 		if (rebooted) run.askedBy ??= "host";
 		await this.#endUnseen(run);
+	}
+
+	/** There is no exit to classify. */
+	async #neverStarted(run: SessionRun): Promise<void> {
+		await this.agent.save({}, [], (transaction) =>
+			transaction.putRun(toStoredRun(this.id, run, "ended")),
+		);
+		await releaseConversation(this.world.sessions, run);
+		this.#keep(null);
+	}
+
+	/** The lease of the agent was renewed. */
+	extend(deadline: Deadline): void {
+		const held = this.held();
+		held?.backend.setDeadline(held.handle, deadline);
 	}
 
 	/** Continues where an earlier daemon stopped: at the planned time, or immediately. */

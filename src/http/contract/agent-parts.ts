@@ -4,6 +4,7 @@ import { z } from "zod";
 import { ENV_SOURCES } from "../../core/environment.js";
 import { EXIT_CAUSES } from "../../core/exit.js";
 import { HEALTH_ACTIONS } from "../../core/health.js";
+import { ON_LOST_CHOICES, PLACEMENT_STATES } from "../../core/lease.js";
 import { POLICY_STATES } from "../../core/states.js";
 import { listOf, time } from "./shapes.js";
 
@@ -173,3 +174,20 @@ export const keyboard = z
 	.meta({ id: "Keyboard" });
 /** The client that types into an agent's terminal. */
 export type KeyboardJson = z.output<typeof keyboard>;
+
+export const placement = z
+	.object({
+		state: z
+			.enum(PLACEMENT_STATES)
+			.describe(
+				"`held`: it may run on this host; `elsewhere`: another host has its lease; `lost`: that host does not renew it; `down`: an operator took it down on some host; `waiting`: no host has it yet; `unavailable`: unknown, without the database",
+			),
+		host: z.string().nullable().describe("the host that has its lease"),
+		epoch: z.number().nullable().describe("changes with every holder of the lease"),
+		on_lost: z.enum(ON_LOST_CHOICES),
+		reason: z.string().describe("why it is on its host, or does not run on this one"),
+	})
+	.readonly()
+	.meta({ id: "Placement" });
+/** Which host of a cluster runs an agent with `placement`. */
+export type PlacementJson = z.output<typeof placement>;

@@ -22,6 +22,7 @@ import {
 	healthCheck,
 	hibernation,
 	keyboard,
+	placement,
 	resources,
 	usage,
 } from "./agent-parts.js";
@@ -78,6 +79,10 @@ const agentShape = z.object({
 		.nullable()
 		.optional()
 		.describe("null without `watch`, and while the agent is stopped; older daemons do not send it"),
+	placement: placement
+		.nullable()
+		.optional()
+		.describe("null without `placement`; older daemons do not send it"),
 	pid: z.number().nullable(),
 	run_id: z.string().nullable(),
 	started_at: time.nullable(),

@@ -11,6 +11,7 @@ import {
 import type { DatabaseTarget } from "../../core/database-url.js";
 import type { ClusterDatabase } from "../../ports/cluster.js";
 import { connectPool, explainFailure } from "./connect.js";
+import { createLeaseTable } from "./lease-table.js";
 import { migrate } from "./migrate.js";
 
 const CLOSE_MS_MAX = 1_000;
@@ -64,6 +65,7 @@ export async function openClusterDatabase(
 				.catch(rethrow);
 			return rowCount === 1 ? "alive" : "unknown";
 		},
+		leases: createLeaseTable(pool),
 		async close() {
 			// A connection over a dead network waits for its end for minutes.
 			await Promise.race([pool.end(), sleep(CLOSE_MS_MAX, undefined, { ref: false })]);
@@ -91,7 +93,7 @@ async function join(
 						memory_total_bytes, memory_free_bytes, agents, home)
 					VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 					ON CONFLICT (host) DO UPDATE SET ${FACTS}, home = $12, boot = $2,
-						joined_at = clock_timestamp()`,
+						offers = '[]', joined_at = clock_timestamp()`,
 				[host, boot, ...valuesOf(facts), home],
 			);
 		}

@@ -27,11 +27,11 @@ export function protocolSuite(world: () => World): void {
 	it("greets with its versions and the same status that it answers", async () => {
 		const run = await world().run(["sleep", "100"]);
 		const fields = await run.client.fields(TYPE.hello);
-		expect([fields.u8(), fields.u8()]).toEqual([1, 3]);
+		expect([fields.u8(), fields.u8()]).toEqual([1, 4]);
 		expect(fields.str()).toBe(run.spec.runId);
 		const starter = await world().starter();
 		const hello = await starter.fields(TYPE.hello);
-		expect([hello.u8(), hello.u8(), hello.u32()]).toEqual([1, 3, world().starterPid]);
+		expect([hello.u8(), hello.u8(), hello.u32()]).toEqual([1, 4, world().starterPid]);
 		expect(await run.status()).toMatchObject({
 			runId: run.spec.runId,
 			shim: run.started.shim,
@@ -58,7 +58,7 @@ export function protocolSuite(world: () => World): void {
 			client.close();
 		}
 		for (const versions of [
-			[4, 9],
+			[5, 9],
 			[0, 0],
 			[4, 1],
 		]) {
@@ -67,16 +67,16 @@ export function protocolSuite(world: () => World): void {
 			);
 		}
 		const starter = join(world().folder, "starter.sock");
-		expect(await refusal(starter, Buffer.alloc(0), frame(1, Buffer.from([4, 4])))).toContain(
+		expect(await refusal(starter, Buffer.alloc(0), frame(1, Buffer.from([5, 5])))).toContain(
 			"no common version",
 		);
 	});
 
 	it("speaks the newest version that both speak, from the greeting on", async () => {
 		const run = await world().run(["sleep", "100"]);
-		for (const newest of [2, 3, 9]) {
+		for (const newest of [2, 3, 4, 9]) {
 			const client = await Client.open(run.spec.socket, Client.hello(1, newest));
-			const version = Math.min(newest, 3);
+			const version = Math.min(newest, 4);
 			client.socket.write(frame(TYPE.tree, u32(7), version));
 			expect(await client.wait(({ type }) => type === TYPE.treeList)).toMatchObject({ version });
 			client.close();

@@ -13,7 +13,7 @@ import { constants } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { Fields, TYPE, u32 } from "../support/frames.js";
+import { Fields, TYPE, u32, u64 } from "../support/frames.js";
 import { isAlive, until, type World } from "../support/world.js";
 
 const { signals } = constants;
@@ -67,6 +67,8 @@ export function treeSuite(world: () => World): void {
 		// One is in its own session, and the world ends only the processes it knows.
 		expect((await run.client.kill()).proven).toBe(true);
 	});
+
+	if (process.platform === "linux") deadlineSuite(world);
 
 	it("signals the agent, its groups, or everything", async () => {
 		const file = join(world().folder, "got");
@@ -350,5 +352,60 @@ export function treeSuite(world: () => World): void {
 			const exits = client.frames.filter((frame) => frame.type === TYPE.exit);
 			expect(exits.map((frame) => new Fields(frame.payload).u32())).toEqual([2 << 8]);
 		}
+	});
+}
+
+/** Of the host's clock since boot. */
+const uptimeMs = () =>
+	Math.floor(Number(readFileSync("/proc/uptime", "utf8").split(" ")[0]) * 1_000);
+
+function deadlineSuite(world: () => World): void {
+	const deadline = (at: number, graceMs: number) => [u64(at), u32(graceMs)];
+
+	it("ends the tree at its deadline without a daemon: SIGTERM, and SIGKILL after the grace period", async () => {
+		const gentle = await world().run(
+			["sh", "-c", "trap 'exit 7' TERM; while :; do sleep 0.02; done"],
+			{
+				...{ agent: "gentle", deadline: uptimeMs() + 700, graceMs: 60_000 },
+			},
+		);
+		const stubborn = await world().run(["sh", "-c", `${STUBBORN}; sleep 1000`], {
+			...{ agent: "stubborn", deadline: uptimeMs() + 700, graceMs: 300 },
+		});
+		const [asked, killed] = [await gentle.ended(), await stubborn.ended()];
+		expect(asked).toMatchObject({ status: 7 << 8, deadline: true });
+		expect(killed).toMatchObject({ tree: "empty", deadline: true });
+	});
+
+	it("follows the newest deadline, and forgets one that is removed", async () => {
+		const start = uptimeMs();
+		const run = await world().run(["sleep", "100"], { deadline: start + 60_000, graceMs: 0 });
+		run.client.send(TYPE.deadline, ...deadline(start + 200_000, 0));
+		run.client.send(TYPE.deadline, ...deadline(0, 0));
+		await run.status();
+		expect(isAlive(run.started.agent)).toBe(true);
+		run.client.send(TYPE.deadline, ...deadline(uptimeMs() + 300, 0));
+		expect(await run.ended()).toMatchObject({ deadline: true });
+		expect(uptimeMs()).toBeGreaterThanOrEqual(start + 300);
+	});
+
+	it("ends it as soon as a deadline that was delayed arrives, and refuses a start after it", async () => {
+		const run = await world().run(["sleep", "100"], { agent: "late" });
+		run.client.send(TYPE.deadline, ...deadline(uptimeMs() - 10, 0));
+		expect(await run.ended()).toMatchObject({ deadline: true });
+		const refused = await world().tryStart(
+			world().spec(["sleep", "100"], { deadline: uptimeMs() - 10, graceMs: 0 }),
+		);
+		expect(refused).toMatchObject({ step: 1, detail: "the deadline" });
+	});
+
+	it("extends nothing once it has begun to end a run", async () => {
+		const script = "trap '' TERM; while :; do sleep 0.02; done";
+		const run = await world().run(["sh", "-c", script], {
+			...{ agent: "begun", deadline: uptimeMs() + 300, graceMs: 700 },
+		});
+		await sleep(500);
+		run.client.send(TYPE.deadline, ...deadline(uptimeMs() + 600_000, 0));
+		expect(await run.ended()).toMatchObject({ deadline: true, tree: "empty" });
 	});
 }

@@ -34,6 +34,7 @@ export const TYPE = {
 	ackExit: 52,
 	resized: 53,
 	redrawn: 54,
+	deadline: 55,
 } as const;
 
 export interface Frame {
@@ -66,7 +67,7 @@ export function u32(value: number): Buffer {
 	return bytes;
 }
 
-function u64(value: number): Buffer {
+export function u64(value: number): Buffer {
 	const bytes = Buffer.alloc(8);
 	bytes.writeBigUInt64LE(BigInt(value));
 	return bytes;
@@ -206,6 +207,9 @@ export interface Spec {
 	readonly bootId?: string;
 	readonly enclosure?: readonly string[];
 	readonly agentId?: string;
+	/** At this time of /proc/uptime, in milliseconds. */
+	readonly deadline?: number;
+	readonly graceMs?: number;
 }
 
 export function field(tag: number, value: string | Buffer): Buffer {
@@ -230,5 +234,7 @@ export function renderSpec(spec: Spec): Buffer {
 		field(13, spec.bootId ?? "boot-1"),
 		...(spec.enclosure ?? []).map((arg) => field(14, arg)),
 		...(spec.agentId === undefined ? [] : [field(15, spec.agentId)]),
+		...(spec.deadline === undefined ? [] : [field(16, u64(spec.deadline))]),
+		...(spec.graceMs === undefined ? [] : [field(17, u32(spec.graceMs))]),
 	]);
 }

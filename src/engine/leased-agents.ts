@@ -1,0 +1,48 @@
+/** Carries out what the leases of this host's agents demand: starts, stops and deadlines. */
+
+import type { Leases } from "../ports/leases.js";
+import type { Agents } from "./agents.js";
+import { placedOf } from "./placement.js";
+import type { AgentRunner } from "./runs/agent-runner.js";
+
+interface LeasedWorld {
+	readonly agents: Agents;
+	readonly gate: { startWaiting(): void };
+	readonly onError: (agentId: string, error: unknown) => void;
+}
+
+export function attachLeases(leases: Leases, { agents, gate, onError }: LeasedWorld): void {
+	const stopping = new Set<string>();
+	const stop = async (runner: AgentRunner, graceMs: number, reason: string) => {
+		await runner.hold(graceMs, reason);
+		// It waits for the next lease.
+		void runner.startHeld();
+	};
+	leases.attach({
+		placed: () =>
+			[...agents.values()].flatMap(({ spec }) => {
+				const agent = placedOf(spec);
+				return agent === null ? [] : [{ agent, isUp: isUp(agents, agent.id) }];
+			}),
+		isGone(id) {
+			const snapshot = agents.get(id)?.snapshot();
+			if (snapshot === undefined) return true;
+			return snapshot.run === null && snapshot.process !== "stopping";
+		},
+		gained: () => gate.startWaiting(),
+		lost(id, graceMs, reason) {
+			const runner = agents.get(id);
+			const run = runner?.snapshot().run ?? null;
+			if (runner === undefined || run === null || stopping.has(id)) return;
+			stopping.add(id);
+			stop(runner, graceMs, reason)
+				.catch((error: unknown) => onError(id, error))
+				.finally(() => stopping.delete(id));
+		},
+		extended: (id, deadline) => agents.get(id)?.session?.extend(deadline),
+	});
+}
+
+function isUp(agents: Agents, id: string): boolean {
+	return agents.get(id)?.snapshot().agent.desired === "up";
+}

@@ -1,0 +1,184 @@
+/** The leases of agents on PostgreSQL. Only its clock decides whether a lease has expired. */
+
+import type { Pool, PoolClient } from "pg";
+import type { Member } from "../../core/cluster.js";
+import type { Lease } from "../../core/lease.js";
+import type { PlacementHost } from "../../core/placement.js";
+import type { Assignment, LeaseTable } from "../../ports/leases.js";
+import { explainFailure } from "./connect.js";
+
+/** One host at a time assigns leases. */
+const SWEEP_LOCK = 7_237_311_003;
+const LEFT_MS = "(extract(epoch FROM l.expires_at - clock_timestamp()) * 1000)::float8 AS left_ms";
+const KNOWN = "EXISTS (SELECT FROM reeve.hosts h WHERE h.host = l.host AND h.home = l.home)";
+/** As `isFree` in core. */
+const FREE = `(l.host IS NULL
+	OR (l.boot IS NULL AND (l.expires_at <= clock_timestamp() OR NOT ${KNOWN}))
+	OR (l.boot IS NOT NULL AND l.on_lost = 'keep' AND NOT ${KNOWN})
+	OR (l.boot IS NOT NULL AND l.expires_at <= clock_timestamp()
+		AND (l.on_lost = 'replace' OR (l.on_lost = 'ask' AND NOT ${KNOWN}))))`;
+const COLUMNS = `l.agent, l.epoch::float8, l.renewals::float8, l.host, l.home, l.boot, l.on_lost,
+	l.lease_ms, l.wanted, l.reason, ${LEFT_MS}, ${KNOWN} AS is_host_known`;
+/** The daemon that writes is the one of its host. */
+const IS_MEMBER =
+	"EXISTS (SELECT FROM reeve.hosts m WHERE m.host = $1 AND m.home = $2 AND m.boot = $3)";
+const UNTIL = "clock_timestamp() + make_interval(secs => l.lease_ms / 1000.0)";
+
+export function createLeaseTable(pool: Pool): LeaseTable {
+	const rethrow = (error: unknown): never => {
+		throw explainFailure(error);
+	};
+	return {
+		async offer(member, agents) {
+			const names = agents.map(({ agent }) => agent);
+			await pool
+				.query(
+					`UPDATE reeve.hosts SET offers = $4 WHERE host = $1 AND home = $2 AND boot = $3
+						AND offers IS DISTINCT FROM $4`,
+					[...keyOf(member), JSON.stringify(names)],
+				)
+				.catch(rethrow);
+			if (agents.length === 0) return [];
+			const found = await readLeases(pool, names).catch(rethrow);
+			if (found.length === names.length) return found;
+			// Only the holder of a lease changes its terms later.
+			await pool
+				.query(
+					`INSERT INTO reeve.leases (agent, on_lost, lease_ms)
+						SELECT * FROM unnest($1::text[], $2::text[], $3::int[])
+						ON CONFLICT (agent) DO NOTHING`,
+					[names, agents.map(({ onLost }) => onLost), agents.map(({ leaseMs }) => leaseMs)],
+				)
+				.catch(rethrow);
+			return readLeases(pool, names).catch(rethrow);
+		},
+		async renew(member, held) {
+			const { rows } = await pool
+				.query(
+					`UPDATE reeve.leases l SET expires_at = ${UNTIL}, renewals = l.renewals + 1
+						FROM unnest($4::text[], $5::bigint[]) AS mine (agent, epoch)
+						WHERE l.agent = mine.agent AND l.epoch = mine.epoch AND l.host = $1 AND l.home = $2
+							AND l.boot = $3 AND ${IS_MEMBER}
+						RETURNING l.agent`,
+					[...keyOf(member), held.map(({ agent }) => agent), held.map(({ epoch }) => epoch)],
+				)
+				.catch(rethrow);
+			return rows.map(({ agent }) => agent);
+		},
+		async claim(member, { agent, epoch, onLost, leaseMs }) {
+			const { rows } = await pool
+				.query(
+					`UPDATE reeve.leases l SET boot = $3, host = $1, epoch = l.epoch + 1, on_lost = $6,
+							lease_ms = $7::int,
+							expires_at = clock_timestamp() + make_interval(secs => $7::int / 1000.0)
+						WHERE l.agent = $4 AND l.epoch = $5 AND l.home = $2 AND l.host IS NOT NULL
+							AND l.wanted AND ${IS_MEMBER}
+						RETURNING l.epoch::float8`,
+					[...keyOf(member), agent, epoch, onLost, leaseMs],
+				)
+				.catch(rethrow);
+			return rows[0]?.epoch ?? null;
+		},
+		async release(member, { agent, epoch }) {
+			const { rowCount } = await pool
+				.query(
+					`UPDATE reeve.leases l SET host = NULL, home = NULL, boot = NULL, epoch = l.epoch + 1
+						WHERE l.agent = $4 AND l.epoch = $5 AND l.host = $1 AND l.home = $2 AND l.boot = $3`,
+					[...keyOf(member), agent, epoch],
+				)
+				.catch(rethrow);
+			return rowCount === 1;
+		},
+		async setWanted(agent, wanted, by) {
+			await pool
+				.query(
+					`UPDATE reeve.leases SET wanted = $2, reason = CASE WHEN $2 THEN reason ELSE $3 END
+						WHERE agent = $1 AND wanted <> $2`,
+					[agent, wanted, by],
+				)
+				.catch(rethrow);
+		},
+		sweep: (agents, decide) =>
+			inTransaction(pool, (client) => sweep(client, agents, decide)).catch(rethrow),
+	};
+}
+
+const keyOf = ({ host, home, boot }: Member) => [host, home, boot];
+
+async function readLeases(pool: Pool, agents: readonly string[]): Promise<readonly Lease[]> {
+	const { rows } = await pool.query(
+		`SELECT ${COLUMNS} FROM reeve.leases l WHERE l.agent = ANY ($1)`,
+		[agents],
+	);
+	return rows.map(leaseOf);
+}
+
+async function sweep(
+	client: PoolClient,
+	agents: readonly string[],
+	decide: Parameters<LeaseTable["sweep"]>[1],
+): Promise<readonly Assignment[] | null> {
+	const { rows: locks } = await client.query("SELECT pg_try_advisory_xact_lock($1) AS mine", [
+		SWEEP_LOCK,
+	]);
+	if (locks[0]?.mine !== true) return null;
+	const { rows } = await client.query(
+		`SELECT ${COLUMNS} FROM reeve.leases l WHERE l.agent = ANY ($1) AND l.wanted AND ${FREE}
+			ORDER BY l.agent`,
+		[agents],
+	);
+	if (rows.length === 0) return [];
+	const { rows: hosts } = await client.query(
+		`SELECT h.host, h.home, h.labels, h.adapters, h.cpus, h.load, h.draining, h.offers,
+				(greatest(0, extract(epoch FROM clock_timestamp() - h.seen_at)) * 1000)::float8 AS age_ms,
+				(SELECT count(*) FROM reeve.leases l WHERE l.home = h.home)::int AS leases
+			FROM reeve.hosts h ORDER BY h.host`,
+	);
+	const made: Assignment[] = [];
+	for (const each of decide(rows.map(leaseOf), hosts.map(hostOf))) {
+		const { rowCount } = await client.query(
+			`UPDATE reeve.leases l SET host = $4, home = $5, boot = NULL, epoch = l.epoch + 1,
+					reason = $6, expires_at = ${UNTIL}
+				WHERE l.agent = $1 AND l.epoch = $2 AND l.renewals = $3 AND l.wanted AND ${FREE}`,
+			[each.agent, each.epoch, each.renewals, each.host, each.home, each.reason],
+		);
+		if (rowCount === 1) made.push(each);
+	}
+	return made;
+}
+
+async function inTransaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
+	const client = await pool.connect();
+	let failed: Error | undefined;
+	try {
+		await client.query("BEGIN");
+		const result = await work(client);
+		await client.query("COMMIT");
+		return result;
+	} catch (error) {
+		failed = error as Error;
+		throw error;
+	} finally {
+		// A connection with an open transaction is closed, which rolls it back.
+		client.release(failed);
+	}
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a row of the driver
+function leaseOf(row: any): Lease {
+	return {
+		...{ agent: row.agent, epoch: row.epoch, renewals: row.renewals, host: row.host },
+		...{ home: row.home, boot: row.boot, onLost: row.on_lost, leaseMs: row.lease_ms },
+		...{ leftMs: row.left_ms, isHostKnown: row.is_host_known, wanted: row.wanted },
+		reason: row.reason,
+	};
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a row of the driver
+function hostOf(row: any): PlacementHost {
+	return {
+		...{ host: row.host, home: row.home, labels: row.labels, adapters: row.adapters },
+		...{ cpus: row.cpus, load: row.load, draining: row.draining, offers: row.offers },
+		...{ ageMs: row.age_ms, leases: row.leases },
+	};
+}
