@@ -135,6 +135,14 @@ export const DAEMON_ERRORS = {
 		hint: "Stop its daemon, or remove `cluster` from its settings. Then wait until `reeve host ls` shows it as silent.",
 		...CONFLICT,
 	},
+	installation_changed: {
+		meaning:
+			"A file of the running daemon was replaced or removed since its start, usually by an upgrade.",
+		hint: "Run `reeve daemon restart` to start the installed version. Sessions keep running.",
+		httpStatus: 503,
+		cliExit: CLI_EXIT.failed,
+		retryable: false,
+	},
 	internal: {
 		meaning: "Internal error. This is a bug in Reeve.",
 		hint: "Report it with the output above.",

@@ -56,6 +56,13 @@ export function explainError(error: unknown, correlationId: string): ReeveError 
 	if (error instanceof ReeveError) return error;
 	const { code = "", message } = error as NodeJS.ErrnoException;
 	if (HOST_FAILURES.has(code)) return new ReeveError("store_unavailable", message);
+	// Some files are loaded at first use.
+	if (code === "ERR_MODULE_NOT_FOUND") {
+		return new ReeveError(
+			"installation_changed",
+			"the files of the running daemon were replaced or removed",
+		);
+	}
 	return new ReeveError(
 		"internal",
 		"internal error in the daemon",
