@@ -161,7 +161,7 @@ test("a narrow terminal gives the room of the numbers to name and reason", () =>
 		expect(lines[1]?.includes("TODAY"), `${columns} columns`).toBe(columns >= 64);
 		for (const line of lines) expect(textWidth(line)).toBeLessThanOrEqual(columns);
 	}
-	expect(drawn(agents, {}, { columns: 60 })[2]).toMatch(/project:agent-0 ready +Waits for a mes/);
+	expect(drawn(agents, {}, { columns: 60 })[2]).toMatch(/project:agent-0 +ready +Waits for a mes/);
 	const last = drawn(agents, { selected: "project:agent-99" });
 	expect(last.join("\n")).toContain("── project:agent-99 ready");
 });
