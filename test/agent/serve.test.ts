@@ -116,7 +116,7 @@ describe("the same agent as a worker", () => {
 		expect(ending((await Promise.all(greetings))[299] ?? { outcome: null, log: "" })).toBe(
 			'ok {"text":"hello 299é"}',
 		);
-		expect(await worker.stop(LONG_MS)).toBe("graceful");
+		expect(await worker.stop(LONG_MS)).toMatchObject({ outcome: "graceful" });
 		expect(await worker.ended).toMatchObject({ code: 0 });
 	});
 
