@@ -43,7 +43,7 @@ async function ask(id: string, action: string, payload: unknown): Promise<Attemp
 	// One after the other, so that the second proves that it stays.
 	await started.worker.ask({ ...asked, request_id: "r-0" }, 60_000, NEVER);
 	const end = await started.worker.ask(asked, 60_000, NEVER);
-	expect(await started.worker.stop(60_000)).toBe("graceful");
+	expect(await started.worker.stop(60_000)).toMatchObject({ outcome: "graceful" });
 	return end;
 }
 
