@@ -24,7 +24,7 @@ const BATCH_PART = 50;
 /** Half of what a page keeps that remembers one small object for each event, and more than the noise of the engine. */
 const BYTES_PER_EVENT_MAX = 60;
 /** Events that arrive one by one are drawn one by one, so a leak of each drawing shows here. */
-const SAMPLE_EVERY_MS = 5_000;
+const SAMPLE_EVERY_MS = MINUTES < 2 ? 2_000 : 5_000;
 /** A tree that was kept for each drawing cost 7,500 bytes per event; a page that still warms up stays below this. */
 const BYTES_PER_DRAWING_MAX = MINUTES < 2 ? 2_500 : 300;
 const HISTORY = 20_000;
@@ -87,14 +87,14 @@ async function sendBatches(
 	return points;
 }
 
-/** Bytes per event, by the line with the least squares through the points. */
+/** Bytes per event: the median over all pairs of points, which one jump of a cache does not change. */
 function slopeOf(points: readonly Point[]): number {
-	const mean = (values: readonly number[]) =>
-		values.reduce((sum, each) => sum + each, 0) / values.length;
-	const [x, y] = [mean(points.map(({ events }) => events)), mean(points.map(({ bytes }) => bytes))];
-	const over = points.reduce((sum, { events, bytes }) => sum + (events - x) * (bytes - y), 0);
-	const under = points.reduce((sum, { events }) => sum + (events - x) ** 2, 0);
-	return over / under;
+	const slopes = points
+		.flatMap((to, index) =>
+			points.slice(0, index).map((from) => (to.bytes - from.bytes) / (to.events - from.events)),
+		)
+		.sort((one, other) => one - other);
+	return slopes[Math.floor(slopes.length / 2)] ?? Number.NaN;
 }
 
 const megabytes = (bytes: number) => (bytes / 1e6).toFixed(2);

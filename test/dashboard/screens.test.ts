@@ -208,6 +208,10 @@ describeWithChromium("the page in a browser", () => {
 			);
 			expect(await tablesWithGaps(page)).toEqual([]);
 			expect(await seriousViolations(page)).toEqual([]);
+			// The other theme differs in nothing but its colours.
+			await page.emulateMedia({ colorScheme: shot.view?.dark ? "light" : "dark" });
+			await page.waitForTimeout(300);
+			expect(await seriousViolations(page, { runOnly: ["color-contrast"] })).toEqual([]);
 			expect(problems).toEqual([]);
 		});
 	});
@@ -379,10 +383,11 @@ function tablesWithGaps(page: Page): Promise<unknown> {
 		.map(([table]) => table.className + ": " + table.tHead.textContent)`);
 }
 
-async function seriousViolations(page: Page): Promise<unknown> {
+async function seriousViolations(page: Page, options: object = {}): Promise<unknown> {
 	// Evaluated by the tool, not by the page: its policy refuses scripts that are not its own.
 	await page.evaluate(AXE);
-	return page.evaluate(`axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) =>
+	const asked = JSON.stringify({ resultTypes: ["violations"], ...options });
+	return page.evaluate(`axe.run(document, ${asked}).then(({ violations }) =>
 		violations
 			.filter(({ impact }) => impact === "serious" || impact === "critical")
 			.map(({ id, nodes }) => id + ": " + nodes.slice(0, 3).map(({ html }) => html.slice(0, 160)).join(" | ")))`);
