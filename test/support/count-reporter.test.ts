@@ -66,6 +66,22 @@ describe("the line that ends a run", { timeout: 60_000 }, () => {
 		expect(code).toBe(1);
 	});
 
+	test("names a test that passed only when it was repeated", async () => {
+		const { code, lines } = await runPlanted(
+			"repeated",
+			`let tries = 0;
+			test("holds at last", () => expect(++tries).toBe(2));
+			test("holds", () => expect(1).toBe(1));`,
+			{ args: ["--retry=1"] },
+		);
+		expect(lines.slice(-3)).toEqual([
+			"failed at first, then passed: repeated/planted.test.ts > holds at last",
+			"2 passed, 0 failed",
+			"",
+		]);
+		expect(code).toBe(0);
+	});
+
 	test("does not read `0 failed` when a file does not even load", async () => {
 		const { code, lines } = await runPlanted("broken", `throw new Error("at load");`);
 		expect(lines.at(-2)).toBe("0 passed, 1 failed");

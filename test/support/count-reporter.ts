@@ -1,7 +1,7 @@
 /**
  * Ends a run with one line that a person or a program can trust: `12 passed, 0 failed`, or with
- * `, 3 skipped` after it. Above it stands every skipped test with its reason, so that no run looks
- * more complete than it was.
+ * `, 3 skipped` after it. Above it stands every skipped test with its reason, and every test that passed
+ * only when it was repeated, so that no run looks more complete or more reliable than it was.
  *
  * What fails outside of a test (a file that does not load, a hook, a stray rejection) counts as
  * failed, each as one: otherwise a run in which nothing ran would read `0 failed`.
@@ -33,6 +33,7 @@ export default class CountReporter implements Reporter {
 	onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
 		const tests = modules.flatMap((module) => [...module.children.allTests()]);
 		const skipped = tests.filter((test) => test.result().state === "skipped");
+		const repeated = tests.filter((test) => test.diagnostic()?.flaky === true);
 		const counts: Counts = {
 			passed: tests.filter((test) => test.result().state === "passed").length,
 			failed:
@@ -41,7 +42,11 @@ export default class CountReporter implements Reporter {
 				unhandledErrors.length,
 			skipped: skipped.length,
 		};
-		this.#lines = [...skipped.map(renderSkipped), renderCounts(counts)];
+		this.#lines = [
+			...skipped.map(renderSkipped),
+			...repeated.map((test) => `failed at first, then passed: ${nameOf(test)}`),
+			renderCounts(counts),
+		];
 	}
 }
 
@@ -54,7 +59,11 @@ function renderSkipped(test: TestCase): string {
 	const result = test.result();
 	const note = result.state === "skipped" ? result.note : undefined;
 	const reason = note ?? reasonOf(test) ?? "no reason given";
-	return `skipped: ${test.module.relativeModuleId} > ${test.fullName}: ${reason}`;
+	return `skipped: ${nameOf(test)}: ${reason}`;
+}
+
+function nameOf(test: TestCase): string {
+	return `${test.module.relativeModuleId} > ${test.fullName}`;
 }
 
 /** The reason that `needs.ts` left on the test, or on a suite around it. */
