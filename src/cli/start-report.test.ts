@@ -20,3 +20,16 @@ test("an agent that was halted for its crashes needs `resume`", () => {
 	const [hint] = hints({ reason: "crashed 5 times" });
 	expect(hint).toContain("`reeve resume web:a` starts it again");
 });
+
+test("only an agent that waits for the operator can be answered", () => {
+	const outcome = "waiting";
+	const [hint] = hints({ outcome, reason: "exit code 0 after 2s: waiting for the operator" });
+	expect(hint).toContain("reeve answer web:a");
+	const reasons = [
+		"waits for web:db",
+		"waits for account work, usage limit",
+		"waits for the cluster: this host belongs to no cluster",
+		"runs on build-2",
+	];
+	for (const reason of reasons) expect(hints({ outcome, reason })).toEqual([]);
+});

@@ -56,12 +56,12 @@ const HINTS: readonly (readonly [StartOutcome, (id: string, reason: string) => s
 /** One hint for each kind of outcome that needs one. */
 export function printStartHints(starts: readonly StartedJson[], output: Output): void {
 	for (const [outcome, hint] of HINTS) {
-		// Agents that wait for another agent have no question themselves.
-		const hit = starts.find((start) => start.outcome === outcome && !isBlocked(start));
+		const hit = starts.find((start) => start.outcome === outcome && !waitsByItself(start));
 		if (hit !== undefined) output.note(`hint: ${hint(hit.id, hit.reason)}`);
 	}
 }
 
-function isBlocked({ outcome, reason }: StartedJson): boolean {
-	return outcome === "waiting" && reason.startsWith("waits for ");
+/** It waits for another agent, an account or another host, and has no question for the operator. */
+function waitsByItself({ outcome, reason }: StartedJson): boolean {
+	return outcome === "waiting" && !reason.includes("waiting for the operator");
 }

@@ -22,8 +22,10 @@ export function renderRestarted(engine: Engine, restarted: RestartedAgent): Rest
 }
 
 export function renderStarted(engine: Engine, { id, outcome, reason }: Started): StartedJson {
-	const { agent, missing, blocked, usage, run } = engine.get(id);
-	const why = usage?.held?.reason ?? agent.reason;
+	const { agent, missing, blocked, usage, run, hold, placement } = engine.get(id);
+	const isAway = outcome === "waiting" && placement !== null && placement.state !== "held";
+	const held = outcome === "waiting" ? (hold?.reason ?? null) : null;
+	const why = isAway ? placement.reason : (held ?? usage?.held?.reason ?? agent.reason);
 	const because = blocked === null ? "" : `; ${blocked}`;
 	const waits = missing.length > 0 ? `waits for ${missing.join(", ")}${because}` : why;
 	return { id, outcome, reason: reason ?? waits, pid: run?.handle?.process.pid ?? null };
