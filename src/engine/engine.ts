@@ -9,6 +9,7 @@ import { readStoredSpec } from "../config/spec-schema.js";
 import { needsFix } from "../core/attention.js";
 import { ReeveError } from "../core/errors.js";
 import type { RunExit } from "../ports/backend.js";
+import { envOf } from "../ports/env-vault.js";
 import type { Leases, PlacementView } from "../ports/leases.js";
 import type { StoredExit, StoredRun } from "../ports/store.js";
 import { type AgentView, redactView, viewOf } from "./agent-view.js";
@@ -182,10 +183,11 @@ export class Engine {
 		for (const stored of store.readAgents()) {
 			const { spec: stripped, problem } = readStoredSpec(stored.spec);
 			if (problem !== null) this.#parts.onError(stored.id, new Error(`stored spec: ${problem}`));
-			const spec = { ...stripped, env: envs[stored.id] ?? {} };
+			const spec = { ...stripped, env: envOf(envs, stored.id, stored.revision) };
 			const exits = store.readExits(stored.id, EXITS_READ);
 			this.#add({ ...withLastFailure(stored, exits), spec }, exits[0] ?? null);
 		}
+		await this.#fleets.removeUnused(envs);
 		await Promise.all(
 			[...this.#agents.values()].map(async (runner) => {
 				const { id, spec } = runner;

@@ -7,14 +7,15 @@ import { type AgentChange, type ComparedFleet, compareFleet } from "../config/di
 import type { AgentSpec, FleetSpec } from "../config/spec.js";
 import { NEW_AGENT } from "../core/crash-state.js";
 import { ReeveError } from "../core/errors.js";
-import type { AgentEnv } from "../ports/env-vault.js";
+import { type AgentEnv, envKey, type StoredEnvs } from "../ports/env-vault.js";
 import type { Agents } from "./agents.js";
 import type { EngineParts } from "./engine-parts.js";
 import { createMailbox } from "./mailbox.js";
 import { putAgent } from "./runs/agent-record.js";
 import type { Agent } from "./runs/agent-state.js";
 
-export interface PinnedFleetsWorld extends Pick<EngineParts, "store" | "clock" | "vault"> {
+export interface PinnedFleetsWorld
+	extends Pick<EngineParts, "store" | "clock" | "vault" | "onError"> {
 	readonly agents: Agents;
 	/** A new agent was added. */
 	added(agent: Agent): void;
@@ -30,6 +31,16 @@ export class PinnedFleets {
 		this.#world = world;
 	}
 
+	/** Removes the values of earlier settings, which a daemon left that died while it recorded a change. */
+	async removeUnused(envs: StoredEnvs): Promise<void> {
+		const current = new Map(this.#agents().map(({ id, revision }) => [id, envKey(id, revision)]));
+		const unused = Object.keys(envs).filter((key) => {
+			const used = current.get(key.split("#")[0] ?? key);
+			return used !== undefined && used !== key && Object.hasOwn(envs, used);
+		});
+		await this.#forget(unused);
+	}
+
 	/** The changes of this fleet. Changes nothing. */
 	diff(sent: FleetSpec): readonly AgentChange[] {
 		return this.#compare(sent).changes;
@@ -43,7 +54,8 @@ export class PinnedFleets {
 	): Promise<readonly AgentChange[]> {
 		return this.#pins.run(async () => {
 			const { fleet, changes } = this.#compare(sent);
-			await this.#record(fleet, changes.filter(chosen), unlessRunning);
+			const taken = changes.filter((each) => each.change !== "keep" && chosen(each));
+			await this.#record(fleet, taken, unlessRunning);
 			return changes;
 		});
 	}
@@ -54,11 +66,15 @@ export class PinnedFleets {
 		unlessRunning: boolean,
 	): Promise<void> {
 		const specs = new Map(fleet.agents.map((spec) => [spec.id, spec]));
-		const gone = taken.filter(({ change }) => change === "remove");
 		const kept = taken.filter(({ change }) => change !== "remove");
-		// Values without an agent are harmless, an agent without its values is not: they are written first
-		// and removed last.
-		await this.#updateVault(kept.map(({ id }) => [id, specs.get(id)?.env ?? {}]));
+		// The commit of an agent's settings decides which values apply: those of its new revision are
+		// written before, and those of its old one are removed after. A daemon that dies in between
+		// leaves the old settings with the old values.
+		const revisions = new Map(taken.map(({ id }) => [id, this.#revisionOf(id)]));
+		const next = (id: string) => (revisions.get(id) ?? 0) + 1;
+		const old = taken.filter(({ change }) => change !== "add");
+		const unused = new Map(old.map(({ id }) => [id, envKey(id, revisions.get(id))]));
+		await this.#updateVault(kept.map(({ id }) => [envKey(id, next(id)), specs.get(id)?.env ?? {}]));
 		const positions = new Map(fleet.agents.map(({ id }, position) => [id, position]));
 		const added: Agent[] = [];
 		for (const { id, change, keys } of taken) {
@@ -68,22 +84,36 @@ export class PinnedFleets {
 			if (change === "remove") await this.#remove(id);
 			else if (change === "change" && spec && runner) {
 				if (runner.spec.kind === spec.kind) {
-					const isMade = await runner.change(spec, position, keys, unlessRunning);
-					if (!isMade) await this.#updateVault([[id, runner.spec.env]]);
+					const settings = { spec, position, revision: next(id) };
+					const isMade = await runner.change(settings, keys, unlessRunning);
+					if (!isMade) unused.set(id, envKey(id, next(id)));
 					continue;
 				}
 				// Another kind needs a new lifecycle: the old state does not apply.
 				await this.#remove(id);
-				added.push(newAgent(spec, fleet.file, position));
-			} else if (change === "add" && spec) added.push(newAgent(spec, fleet.file, position));
+				added.push(newAgent(spec, fleet.file, position, next(id)));
+			} else if (change === "add" && spec) {
+				added.push(newAgent(spec, fleet.file, position, next(id)));
+			}
 		}
 		if (added.length > 0) await recordAdded(this.#world, added);
 		for (const agent of added) this.#world.added(agent);
-		await this.#updateVault(gone.map(({ id }) => [id, null]));
+		await this.#forget([...unused.values()]);
+	}
+
+	#revisionOf(id: string): number {
+		return this.#world.agents.get(id)?.snapshot().agent.revision ?? 0;
 	}
 
 	async #updateVault(changes: readonly (readonly [string, AgentEnv | null])[]): Promise<void> {
 		if (changes.length > 0) await this.#world.vault.update(Object.fromEntries(changes));
+	}
+
+	/** Values that no settings use. If they cannot be removed, everything else is still done. */
+	async #forget(keys: readonly string[]): Promise<void> {
+		await this.#updateVault(keys.map((key) => [key, null])).catch((error: unknown) =>
+			this.#world.onError(keys.join(", "), error),
+		);
 	}
 
 	async #remove(id: string): Promise<void> {
@@ -110,12 +140,13 @@ export class PinnedFleets {
 	}
 }
 
-function newAgent(spec: AgentSpec, fleetFile: string, position: number): Agent {
+function newAgent(spec: AgentSpec, fleetFile: string, position: number, revision: number): Agent {
 	return {
 		id: spec.id,
 		fleetFile,
 		position,
 		spec,
+		revision,
 		// A call agent is always available.
 		desired: spec.kind === "call" ? "up" : "down",
 		crash: NEW_AGENT,

@@ -4,6 +4,7 @@
  * successor that could not be started.
  */
 
+import type { AgentChange } from "../config/diff.js";
 import type { FleetSpec } from "../config/spec.js";
 import type { Agents } from "./agents.js";
 import type { EngineParts, Reloaded } from "./engine-parts.js";
@@ -37,7 +38,12 @@ export async function reloadFleet(
 	// Another request may have changed the fleet while agents were stopping: only planned changes are
 	// made.
 	const planned = new Map(changes.map(({ id, change }) => [id, change]));
-	await fleets.pin(fleet, ({ id, change }) => planned.get(id) === change && !isUndone(id));
+	const isDue = ({ id, change }: AgentChange) => planned.get(id) === change && !isUndone(id);
+	await fleets.pin(fleet, isDue).catch((error: unknown) => {
+		// Nothing stays stopped for settings that could not be recorded.
+		for (const { id } of leaving) void agents.get(id)?.startHeld();
+		throw error;
+	});
 	return Promise.all(
 		changes.map(async (each) => {
 			const { id, change } = each;

@@ -26,6 +26,8 @@ export interface StoredAgent {
 	readonly position: number;
 	/** The resolved spec, without the values of its environment. */
 	readonly spec: unknown;
+	/** Counts the changes of its settings. Omitted by older versions. */
+	readonly revision?: number;
 	readonly desired: "up" | "down";
 	readonly crash: CrashState;
 	/** The agent exited cleanly and waits for the operator's decision. */
@@ -48,6 +50,8 @@ export interface StoredRun {
 	readonly backend: string;
 	/** `intended` before the start was confirmed, `ended` once its exit is recorded and its processes are gone. */
 	readonly state: "intended" | "running" | "ended";
+	/** The revision of the agent's settings that it was started with. Omitted by older versions. */
+	readonly revision?: number;
 	readonly handle: RunHandle | null;
 	readonly intendedAtMs: number;
 	/** Who requested its stop, recorded before it is asked to exit. */

@@ -41,6 +41,8 @@ export interface DaemonWorld<S extends Store = MemoryStore> {
 	readonly leases: ScriptedLeases;
 	/** The watched files of each agent whose files are watched now. */
 	readonly watchedFiles: Map<string, FileNews & { readonly paths: readonly string[] }>;
+	/** Why the environments of agents cannot be stored; null if they can. */
+	vaultError: Error | null;
 	/** Failures without a waiting caller. */
 	readonly errors: unknown[];
 	/** Lets time pass, in small steps, so that the consequences of one moment are complete before the next. */
@@ -70,7 +72,7 @@ export async function createDaemonWorldOn<S extends Store>(
 ): Promise<DaemonWorld<S>> {
 	const clock = createManualClock({ steadyMs: 0, wallMs: 1_700_000_000_000 });
 	const backend = createScriptedBackend({ clock });
-	const vault = createMemoryVault();
+	const vault = createMemoryVault(() => world.vaultError);
 	const errors: unknown[] = [];
 	const leases = createScriptedLeases();
 	let runs = 0;
@@ -144,6 +146,7 @@ export async function createDaemonWorldOn<S extends Store>(
 	const world: DaemonWorld<S> = {
 		...{ clock, backend, store, errors, leases, healthErrors: new Map<string, string>() },
 		watchedFiles: new Map(),
+		vaultError: null,
 		engine: start(),
 		async settle() {
 			// Everything here is promises; a few iterations of the event loop are enough for the longest chain.
@@ -194,11 +197,13 @@ const NO_PROBES = {
 	commandSucceeds: async () => false,
 };
 
-function createMemoryVault(): EnvVault {
+function createMemoryVault(failure: () => Error | null): EnvVault {
 	let envs: Readonly<Record<string, AgentEnv>> = {};
 	return {
 		read: async () => envs,
 		update: async (changes) => {
+			const error = failure();
+			if (error !== null) throw error;
 			const next = Object.entries({ ...envs, ...structuredClone(changes) });
 			envs = Object.fromEntries(next.flatMap(([id, env]) => (env === null ? [] : [[id, env]])));
 		},

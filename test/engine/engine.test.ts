@@ -496,6 +496,19 @@ describe("reloading", () => {
 		expect(world.engine.plan(after).agents.every(({ change }) => change === "keep")).toBe(true);
 	});
 
+	test("starts what it has stopped again if the new settings cannot be recorded", async () => {
+		await finish(world.engine.up(before, "*"));
+		world.vaultError = new Error("the disk is full");
+		const refused = expect(world.engine.reload(after)).rejects.toThrow("the disk is full");
+		await world.pass(5_000);
+		await refused;
+		await world.pass(5_000);
+		expect(view("p:b")).toMatchObject({ process: "running", agent: { spec: { args: [] } } });
+		world.vaultError = null;
+		await finish(world.engine.reload(after));
+		expect(view("p:b")).toMatchObject({ process: "running", agent: { spec: { args: ["y"] } } });
+	});
+
 	test("does not start a stopped agent", async () => {
 		await finish(world.engine.up(before, "*"));
 		await finish(world.engine.down("p:b"));

@@ -62,7 +62,11 @@ export function createScriptedSessions(): ScriptedSessions {
 				agentId: spec.id,
 				argv: ["program", ...(spec.kind === "session" ? spec.args : [])],
 				cwd: "/",
-				env: {},
+				env: Object.fromEntries(
+					Object.entries(spec.env).flatMap(([name, value]) =>
+						value === null ? [] : [[name, value]],
+					),
+				),
 				terminal: true,
 				size: { columns: 80, rows: 24 },
 				logDir: "/logs",

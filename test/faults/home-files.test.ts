@@ -129,7 +129,7 @@ test("a damaged env.json: the daemon starts with the version before it, and repo
 	expect(stdout).toContain("a daemon found damaged files and moved them to");
 	expect(`${stdout}${readFileSync(home.daemonLog, "utf8")}`).not.toContain("canary-val");
 	expect(JSON.parse(readFileSync(home.vault, "utf8"))).toMatchObject({
-		"p:a": { CANARY: "canary-value" },
+		"p:a#1": { CANARY: "canary-value" },
 	});
 	const [aside = ""] = readdirSync(home.dir).filter((name) => name.includes(".damaged-"));
 	expect(readFileSync(join(home.dir, aside), "utf8")).toBe('{"p:a": {"CANARY": "canary-val');

@@ -117,10 +117,10 @@ export class AgentRunner implements Operations {
 	}
 
 	/** The first half of a restart. A daemon that dies in between leaves an agent that is wanted up. */
-	stopToRestart(by: Asker, timeoutMs?: number): Promise<StopReport> {
+	stopToRestart(by: Asker, timeoutMs?: number, why?: string): Promise<StopReport> {
 		return this.#operations.run(async () => {
 			await this.#setDesired("up", by);
-			return this.stop(by, timeoutMs);
+			return this.stop(by, timeoutMs, why);
 		});
 	}
 
@@ -217,14 +217,13 @@ export class AgentRunner implements Operations {
 	}
 
 	/**
-	 * Applies a new spec, used by the next start. A changed agent gets a new history: its old exits do
+	 * Applies new settings, used by the next start. A changed agent gets a new history: its old exits do
 	 * not apply. Returns whether the change was applied. With `unlessRunning` it is not applied while a run exists: the run
 	 * would have the old settings, and no reload would detect that. Checked inside the agent's queue,
 	 * since a restart may have come first.
 	 */
 	async change(
-		spec: AgentSpec,
-		position: number,
+		settings: Pick<Agent, "spec" | "position" | "revision">,
 		keys: readonly string[],
 		unlessRunning: boolean,
 	): Promise<boolean> {
@@ -233,9 +232,8 @@ export class AgentRunner implements Operations {
 		await this.#record((agent) => {
 			isMade = !(unlessRunning && this.snapshot().run !== null);
 			if (!isMade) return [{}, []];
-			if (keys.length === 0) return [{ spec, position }, []];
 			const [changes, events] = this.#fresh(agent.crash, "its settings have changed");
-			return [{ ...changes, spec, position }, [event, ...events]];
+			return [{ ...changes, ...settings }, [event, ...events]];
 		});
 		return isMade;
 	}
@@ -286,12 +284,12 @@ export class AgentRunner implements Operations {
 	}
 
 	/** Completes a stop or restart that an earlier daemon had begun. */
-	async finishStop(by: Asker): Promise<void> {
+	async finishStop(by: Asker, why?: string): Promise<void> {
 		if (this.snapshot().agent.desired === "down") {
 			await this.down(by);
 			return;
 		}
-		const { outcome } = await this.stopToRestart(by);
+		const { outcome } = await this.stopToRestart(by, undefined, why);
 		if (outcome !== "not_proven") await this.startAgain(true);
 	}
 

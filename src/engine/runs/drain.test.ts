@@ -9,7 +9,7 @@ import { newSessionRun } from "./run.js";
 async function timesOf(steps: readonly DrainStep[]): Promise<readonly [string, number][]> {
 	const clock = createManualClock();
 	const backend = createScriptedBackend({ clock });
-	const run = newSessionRun("r", backend, false, 0);
+	const run = newSessionRun("r", backend, false, 0, 0);
 	const started = await backend.start({
 		runId: "r",
 		agentId: "p:a",

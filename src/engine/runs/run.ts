@@ -2,7 +2,13 @@
 
 import type { Asker, ExitReport } from "../../core/exit.js";
 import type { Backend, RunHandle } from "../../ports/backend.js";
-import type { RunConversation, RunFailure, StoredExit, StoredRun } from "../../ports/store.js";
+import type {
+	RunConversation,
+	RunFailure,
+	StoredAgent,
+	StoredExit,
+	StoredRun,
+} from "../../ports/store.js";
 import { createSignal, type Signal } from "../waiting.js";
 
 /** The stored backend name of the runs that the daemon holds itself. */
@@ -13,6 +19,8 @@ export interface Run {
 	/** Its backend; the next run may use another one. Null for a worker, which the daemon itself holds. */
 	readonly backend: Backend | null;
 	readonly withContinue: boolean;
+	/** The revision of the agent's settings that it was started with; null if an older version started it. */
+	readonly revision: number | null;
 	readonly intendedAtMs: number;
 	/** Null until the start is confirmed. */
 	handle: RunHandle | null;
@@ -48,11 +56,16 @@ export interface SessionRun extends Run {
 }
 
 /** A run that is intended but not started. */
-export function newRun(runId: string, intendedAtMs: number): Run & { readonly backend: null } {
+export function newRun(
+	runId: string,
+	revision: Run["revision"],
+	intendedAtMs: number,
+): Run & { readonly backend: null } {
 	return {
 		runId,
 		backend: null,
 		withContinue: false,
+		revision,
 		intendedAtMs,
 		handle: null,
 		startedSteadyMs: null,
@@ -71,29 +84,31 @@ export function newSessionRun(
 	runId: string,
 	backend: Backend,
 	withContinue: boolean,
+	revision: Run["revision"],
 	intendedAtMs: number,
 ): SessionRun {
 	const seen = { isUnknown: false, exitSeen: false, isAsked: false, treeGone: false };
-	return { ...newRun(runId, intendedAtMs), backend, withContinue, ...seen };
+	return { ...newRun(runId, revision, intendedAtMs), backend, withContinue, ...seen };
 }
 
 /** A run that an earlier daemon left open. */
 export function recoveredRun(stored: StoredRun, backend: Backend): SessionRun {
-	const { runId, withContinue, intendedAtMs, handle, askedBy } = stored;
+	const { runId, withContinue, intendedAtMs, handle, askedBy, revision = null } = stored;
 	const { conversation = null, ready = false, exitRecorded = false, failing = null } = stored;
-	const run = newSessionRun(runId, backend, withContinue, intendedAtMs);
+	const run = newSessionRun(runId, backend, withContinue, revision, intendedAtMs);
 	const { askedWhy = null } = stored;
 	return { ...run, handle, askedBy, askedWhy, conversation, ready, exitRecorded, failing };
 }
 
 export function toStoredRun(agentId: string, run: Run, state: StoredRun["state"]): StoredRun {
 	const { runId, handle, intendedAtMs, askedBy, withContinue, conversation, ready } = run;
-	const { exitRecorded, failing, askedWhy } = run;
+	const { exitRecorded, failing, askedWhy, revision } = run;
 	return {
 		runId,
 		agentId,
 		backend: run.backend?.name ?? HELD_BY_DAEMON,
 		state,
+		...(revision === null ? {} : { revision }),
 		handle,
 		intendedAtMs,
 		askedBy,
@@ -104,6 +119,11 @@ export function toStoredRun(agentId: string, run: Run, state: StoredRun["state"]
 		...(failing === null ? {} : { failing }),
 		...(askedWhy === null ? {} : { askedWhy }),
 	};
+}
+
+/** Whether a run has other settings than its agent. One that an older version started has the agent's. */
+export function isOutdated({ revision }: Run, agent: Pick<StoredAgent, "revision">): boolean {
+	return revision !== null && revision !== (agent.revision ?? 0);
 }
 
 /** Whether a run continues the last one. Without a conversation, the request decides. */

@@ -37,6 +37,7 @@ import {
 import type { PersistedAgent } from "./persisted-agent.js";
 import {
 	continuesConversation,
+	isOutdated,
 	newSessionRun,
 	recoveredRun,
 	type SessionRun,
@@ -52,6 +53,7 @@ import { isReadyByStart, type RunWatch, watchRun } from "./run-watch.js";
 
 const RECOVER_AGAIN_MS = 1_000;
 const INTENT_AGAIN_MS = 1_000;
+const SETTINGS_CHANGED = "its settings have changed";
 const UNSEEN = { code: null, signal: null, outOfMemory: false };
 
 type Begun = Pick<Extract<NewEvent, { type: "agent.started" | "agent.adopted" }>, "type" | "data">;
@@ -59,7 +61,7 @@ type Begun = Pick<Extract<NewEvent, { type: "agent.started" | "agent.adopted" }>
 /** The operations of the agent that its own run causes. */
 export interface Operations {
 	/** Completes a stop or restart that an earlier daemon had begun, or that its run needs. */
-	finishStop(by: Asker): Promise<void>;
+	finishStop(by: Asker, why?: string): Promise<void>;
 	/** Stops a run whose hibernation is recorded. */
 	finishHibernation(runId: string): Promise<void>;
 	/** Starts an agent that hibernates if something has come for it in the meantime. */
@@ -185,7 +187,8 @@ export class SessionLife extends AgentLife<SessionRun> {
 	#newRun(withContinue: boolean): SessionRun {
 		const { newRunId, backends } = this.world;
 		const backend = backends.get(backends.choose(this.spec).name);
-		return newSessionRun(newRunId(), backend, withContinue, this.nowMs());
+		const { revision = 0 } = this.agent.now;
+		return newSessionRun(newRunId(), backend, withContinue, revision, this.nowMs());
 	}
 
 	/** Starts a run that is recorded as intended. */
@@ -246,6 +249,8 @@ export class SessionLife extends AgentLife<SessionRun> {
 		else if (event.type === "agent.adopted" && this.agent.now.desired === "down") {
 			this.#finishStop("operator");
 		} else if (run.failing !== null) this.#endFailing(run);
+		// The earlier daemon died after it had recorded new settings, and before it had replaced this run.
+		else if (isOutdated(run, this.agent.now)) this.#finishStop("reeve", SETTINGS_CHANGED);
 		const ifCurrent = (task: () => Promise<void>) =>
 			void this.agent.serialize(async () => this.#run === run && task());
 		this.#watch = watchRun(this.world, this.spec, run, event.type === "agent.adopted", {
@@ -325,7 +330,9 @@ export class SessionLife extends AgentLife<SessionRun> {
 					transaction.putRun(toStoredRun(this.id, { ...run, askedBy: null }, "running"));
 				},
 			);
-			if (goesOn) run.askedBy = null;
+			if (!goesOn) return;
+			run.askedBy = null;
+			if (isOutdated(run, this.agent.now)) this.#finishStop("reeve", SETTINGS_CHANGED);
 		});
 	}
 
@@ -353,8 +360,10 @@ export class SessionLife extends AgentLife<SessionRun> {
 			.catch((error: unknown) => this.world.onError(this.id, error));
 	}
 
-	#finishStop(by: Asker): void {
-		this.#operations.finishStop(by).catch((error: unknown) => this.world.onError(this.id, error));
+	#finishStop(by: Asker, why?: string): void {
+		this.#operations
+			.finishStop(by, why)
+			.catch((error: unknown) => this.world.onError(this.id, error));
 	}
 
 	/** Records the exit of a run with the decision of the policy, and performs it. */

@@ -203,7 +203,7 @@ export class WorkerLife extends AgentLife<WorkerRun> {
 
 	async #startOne(): Promise<void> {
 		if (!this.wantsStart) return this.#reportStart(this.forbidden() ?? "stopped");
-		const run = newWorkerRun(this.world.newRunId(), this.nowMs());
+		const run = newWorkerRun(this.world.newRunId(), this.agent.now.revision ?? 0, this.nowMs());
 		await this.recordIntent(run);
 		this.#pool.runs.set(run.runId, run);
 		const prepared = await this.world.sessions.prepare(this.spec, NO_CONVERSATION);
@@ -308,8 +308,11 @@ export class WorkerLife extends AgentLife<WorkerRun> {
 	}
 
 	/** A worker of a dead daemon: it could no longer serve requests, so it was killed. */
-	#endLeft({ runId, intendedAtMs }: StoredRun): Promise<void> {
-		const run = { ...newWorkerRun(runId, intendedAtMs), askedBy: "reeve" as const };
+	#endLeft({ runId, revision, intendedAtMs }: StoredRun): Promise<void> {
+		const run = {
+			...newWorkerRun(runId, revision ?? null, intendedAtMs),
+			askedBy: "reeve" as const,
+		};
 		const uptimeMs = Math.max(0, this.nowMs() - intendedAtMs);
 		const detail = "its daemon stopped";
 		return this.#end(run, exitReport({ askedBy: "reeve", uptimeMs, detail }), this.nowMs());

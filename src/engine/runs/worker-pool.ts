@@ -24,9 +24,14 @@ export interface WorkerRun extends Run {
 	unwatch: () => void;
 }
 
-export function newWorkerRun(runId: string, intendedAtMs: number): WorkerRun {
+export function newWorkerRun(
+	runId: string,
+	revision: Run["revision"],
+	intendedAtMs: number,
+): WorkerRun {
 	const nothing = () => {};
-	return { ...newRun(runId, intendedAtMs), worker: null, cancelIdle: nothing, unwatch: nothing };
+	const run = newRun(runId, revision, intendedAtMs);
+	return { ...run, worker: null, cancelIdle: nothing, unwatch: nothing };
 }
 
 export interface PoolWorld {

@@ -238,6 +238,13 @@ export const MIGRATIONS: readonly Migration[] = [
 			BEGIN SELECT raise(ABORT, 'a slot that has ended stays so'); END;
 		`,
 	},
+	{
+		version: 7,
+		sql: `
+			-- The values of environments are stored by revision from here on: an older version would not
+			-- find them, and would start agents without them.
+		`,
+	},
 ];
 
 export function readPragma(database: Database, name: string): unknown {
