@@ -71,7 +71,7 @@ export const AGENT_EVENT_DOCS = {
 			question: "its id",
 			choice: "number of the choice; null for text",
 			answer: "the label of the choice, or the text",
-			by: "owner for the daemon's socket, token, or session for a browser",
+			by: "`owner` (over the daemon's socket), `token`, or `session` (a browser)",
 			who: "the uid, or the token id; never the token itself",
 			confirmed:
 				"whether the question disappeared right after the choice was confirmed; false if the daemon died in between or the question disappeared later",
@@ -183,7 +183,7 @@ export const AGENT_EVENT_DOCS = {
 		},
 	},
 	"agent.lease_lost": {
-		meaning: "This host has lost the lease of an agent, and ends its run.",
+		meaning: "This host has lost the lease of an agent, and stops its run.",
 		data: {
 			host: "the name of this host",
 			epoch: "the number of the lease",

@@ -17,7 +17,7 @@ export const DAEMON_EVENT_DOCS = {
 		data: {
 			route: "name of the API operation",
 			target: "the agent, project, task or token that the request names",
-			by: "owner for the daemon's socket, token, or session for a browser",
+			by: "`owner` (over the daemon's socket), `token`, or `session` (a browser)",
 			who: "the uid, or the token id; never the token itself",
 			error: "the error code; null on success",
 		},

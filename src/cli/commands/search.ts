@@ -1,4 +1,4 @@
-/** `reeve search`: a text in the logs and transcripts of all agents. */
+/** `reeve search`: searches the logs and transcripts of all agents. */
 
 import { CLI_EXIT } from "../../core/cli-exit.js";
 import { ReeveError } from "../../core/errors.js";

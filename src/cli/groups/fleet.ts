@@ -76,9 +76,9 @@ const addResumeAndAnswer: AddCommands = (program, run) => {
 		.argument("[agent]", "the agent, as `project:agent`")
 		.argument(
 			"[answer]",
-			"the number or label of a choice, the text for a text question, or `continue`, `fresh` or `stop` after a clean exit",
+			"the number or label of a choice, the text of a free answer, or `continue`, `fresh` or `stop` after a clean exit",
 		)
-		.option("--question <id>", "answer only if this is still the question")
+		.option("--question <id>", "answer only if this question is still open")
 		.option(...JSON_OPTION)
 		.action(run(async () => (await import("../commands/answer.js")).runAnswer));
 };

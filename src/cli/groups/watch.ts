@@ -69,7 +69,7 @@ const addStreams: AddCommands = (program, run) => {
 
 	program
 		.command("search")
-		.description("Search the logs and transcripts of agents for a text, ignoring case.")
+		.description("Search the logs and transcripts of agents, ignoring case.")
 		.argument("<text>", "the text")
 		.argument("[scope...]", SCOPES)
 		.option("-n, --lines <count>", "maximum number of matches", "50")

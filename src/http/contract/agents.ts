@@ -31,8 +31,10 @@ import { defineRoutes } from "./route.js";
 import {
 	agentParams,
 	listOf,
+	orNull,
 	START_OUTCOMES,
 	scopeParams,
+	shape,
 	stopped,
 	time,
 	timeoutMs,
@@ -50,15 +52,13 @@ const agentShape = z.object({
 	process: z.enum(PROCESS_STATES),
 	policy: z.enum(POLICY_STATES),
 	activity: z.enum(ACTIVITIES),
-	activity_source: z.enum(SIGN_SOURCES).nullable().describe("how the activity was detected"),
-	activity_at: time.nullable().describe("when the activity was detected"),
-	activity_detail: z.string().nullable().describe("text from its CLI"),
-	turn_failure: z
-		.enum(TURN_CAUSES)
-		.nullable()
-		.describe(
-			"why its last turn failed, until the next turn starts; null if there is no known failure",
-		),
+	activity_source: orNull(z.enum(SIGN_SOURCES), "how the activity was detected"),
+	activity_at: orNull(time, "when the activity was detected"),
+	activity_detail: orNull(z.string(), "text from its CLI"),
+	turn_failure: orNull(
+		z.enum(TURN_CAUSES),
+		"why its last turn failed, until the next turn starts; null if there is no known failure",
+	),
 	circuit: z.enum(CIRCUIT_STATES),
 	health: z
 		.enum(HEALTH_STATES)
@@ -91,22 +91,20 @@ const agentShape = z.object({
 	consecutive_failures: z
 		.number()
 		.describe("consecutive failed calls, or flapping exits for a session"),
-	last_failure_at: time.nullable().describe("of a run or a call, whichever is later"),
-	last_success_at: time.nullable().describe("of a call"),
+	last_failure_at: orNull(time, "of a run or a call, whichever is later"),
+	last_success_at: orNull(time, "of a call"),
 	circuit_open_until: time.nullable(),
 	processes: z.number().describe("number of running worker processes"),
 	last_exit: exit.nullable(),
 	next_restart_at: time.nullable(),
 	waiting: z.boolean().describe("it exited cleanly and waits for the operator's decision"),
 	ready: z.boolean(),
-	blocked: z
-		.string()
-		.nullable()
-		.describe(
-			"why an agent that it waits for cannot become ready or complete without an operator; null if each of them can",
-		),
-	conversation: z.string().nullable().describe("the conversation that its next start resumes"),
-	usage: usage.nullable().describe("null if the agent does not report it"),
+	blocked: orNull(
+		z.string(),
+		"why an agent that it waits for cannot become ready or complete without an operator; null if each of them can",
+	),
+	conversation: orNull(z.string(), "the conversation that its next start resumes"),
+	usage: orNull(usage, "null if the agent does not report it"),
 	resources: resources
 		.nullable()
 		.describe("null if it does not run, or while no client follows events with `live=resources`"),
@@ -151,19 +149,16 @@ const agentDetail = agentShape
 /** One agent with its recent exits. */
 export type AgentDetailJson = z.output<typeof agentDetail>;
 
-export const started = z
-	.object({
-		id: z.string(),
-		outcome: z
-			.enum(START_OUTCOMES)
-			.describe(
-				"`old_settings`: it keeps running with its old settings until a reload; `not_gone`: processes of its last run cannot be proven gone, so it is not started",
-			),
-		reason: z.string(),
-		pid: z.number().nullable().describe("of the running process"),
-	})
-	.readonly()
-	.meta({ id: "Started" });
+export const started = shape("Started", {
+	id: z.string(),
+	outcome: z
+		.enum(START_OUTCOMES)
+		.describe(
+			"`old_settings`: it keeps running with its old settings until a reload; `not_gone`: processes of its last run cannot be proven gone, so it is not started",
+		),
+	reason: z.string(),
+	pid: orNull(z.number(), "of the running process"),
+});
 /** The effect of `up` on an agent. */
 export type StartedJson = z.output<typeof started>;
 
@@ -178,37 +173,31 @@ export type RestartedJson = z.output<typeof restarted>;
 
 const stoppedAgents = z.object({ agents: listOf(stopped) });
 
-const setting = z
-	.object({
-		key: z.string().describe("as in the fleet file: `crash_policy.window`"),
-		value: z
-			.string()
-			.nullable()
-			.describe("as written in the fleet file; null for no value. Secret values are `***`"),
-		source: z
-			.enum(["agent", "project", "account", "defaults", "default", "applied"])
-			.describe(
-				"where the fleet file sets it; `default` is Reeve's default, `applied` a value that the file has changed since",
-			),
-		at: z.string().nullable().describe("`FILE:LINE`; null if no line of the file sets it"),
-	})
-	.readonly()
-	.meta({ id: "Setting" });
+const setting = shape("Setting", {
+	key: z.string().describe("as in the fleet file: `crash_policy.window`"),
+	value: orNull(
+		z.string(),
+		"as written in the fleet file; null for no value. Secret values are `***`",
+	),
+	source: z
+		.enum(["agent", "project", "account", "defaults", "default", "applied"])
+		.describe(
+			"where the fleet file sets it; `default` is Reeve's default, `applied` a value that the file has changed since",
+		),
+	at: orNull(z.string(), "`FILE:LINE`; null if no line of the file sets it"),
+});
 /** One setting of an agent, and its source. */
 export type SettingJson = z.output<typeof setting>;
 
-const agentConfig = z
-	.object({
-		id: z.string(),
-		fleet_file: z.string(),
-		settings: listOf(setting),
-		problem: z
-			.string()
-			.nullable()
-			.describe("why sources are missing: the file cannot be read, or has changed since"),
-	})
-	.readonly()
-	.meta({ id: "AgentConfig" });
+const agentConfig = shape("AgentConfig", {
+	id: z.string(),
+	fleet_file: z.string(),
+	settings: listOf(setting),
+	problem: orNull(
+		z.string(),
+		"why sources are missing: the file cannot be read, or has changed since",
+	),
+});
 /** The effective settings of an agent. */
 export type AgentConfigJson = z.output<typeof agentConfig>;
 

@@ -5,22 +5,16 @@ import { AGENT_STATUS_STATES } from "../../core/agent-status.js";
 import { CLEAN_EXIT_ANSWERS, QUESTION_KINDS, QUESTION_SOURCES } from "../../core/question.js";
 import { SIGN_SOURCES } from "../../core/sign.js";
 import { defineRoutes } from "./route.js";
-import { agentParams, listOf, START_OUTCOMES, time } from "./shapes.js";
+import { agentParams, listOf, orNull, START_OUTCOMES, shape, time } from "./shapes.js";
 
-export const status = z
-	.object({
-		state: z.enum(AGENT_STATUS_STATES).describe("the one state to show"),
-		needs_you: z.boolean().describe("whether it waits for a person, or cannot recover without one"),
-		since: time.nullable().describe("null if unknown"),
-		until: time.nullable().describe("when the state ends automatically; null if unknown"),
-		why: z.string().describe("the reason, as text; the question or the answer if there is one"),
-		source: z
-			.enum(SIGN_SOURCES)
-			.nullable()
-			.describe("how it is known, for states that its CLI reports"),
-	})
-	.readonly()
-	.meta({ id: "AgentStatus" });
+export const status = shape("AgentStatus", {
+	state: z.enum(AGENT_STATUS_STATES).describe("the one state to show"),
+	needs_you: z.boolean().describe("whether it waits for a person, or cannot recover without one"),
+	since: orNull(time, "null if unknown"),
+	until: orNull(time, "when the state ends automatically; null if unknown"),
+	why: z.string().describe("the reason, as text; the question or the answer if there is one"),
+	source: orNull(z.enum(SIGN_SOURCES), "how it is known, for states that its CLI reports"),
+});
 export type AgentStatusJson = z.output<typeof status>;
 
 const choice = z
@@ -33,35 +27,29 @@ const choice = z
 	})
 	.readonly();
 
-export const agentQuestion = z
-	.object({
-		id: z.string().describe("bound to the run and the content of the question"),
-		kind: z.enum(QUESTION_KINDS),
-		title: z.string(),
-		text: z.string(),
-		detail: z.string().nullable().describe("the details that the CLI shows"),
-		choices: listOf(choice).describe(
-			"empty for a text question, and if the choices cannot be read: then only the terminal can answer",
-		),
-		asked_at: time,
-		source: z.enum(QUESTION_SOURCES).describe("`api`: the agent asked with `reeve mcp` or the API"),
-		run_id: z.string().nullable(),
-	})
-	.readonly()
-	.meta({ id: "AgentQuestion" });
+export const agentQuestion = shape("AgentQuestion", {
+	id: z.string().describe("bound to the run and the content of the question"),
+	kind: z.enum(QUESTION_KINDS),
+	title: z.string(),
+	text: z.string(),
+	detail: orNull(z.string(), "the details that the CLI shows"),
+	choices: listOf(choice).describe(
+		"empty for a question with a free-text answer, and if the choices cannot be read: then it can only be answered in the terminal",
+	),
+	asked_at: time,
+	source: z.enum(QUESTION_SOURCES).describe("`api`: the agent asked with `reeve mcp` or the API"),
+	run_id: z.string().nullable(),
+});
 export type AgentQuestionJson = z.output<typeof agentQuestion>;
 
-export const finished = z
-	.object({
-		at: time,
-		text: z
-			.string()
-			.nullable()
-			.describe("the first sentence of its last answer; null if its CLI does not report it"),
-		seen: z.boolean(),
-	})
-	.readonly()
-	.meta({ id: "FinishedTurn" });
+export const finished = shape("FinishedTurn", {
+	at: time,
+	text: orNull(
+		z.string(),
+		"the first sentence of its last answer; null if its CLI does not report it",
+	),
+	seen: z.boolean(),
+});
 
 const NEEDS_YOU_KINDS = [
 	"question",
@@ -76,22 +64,19 @@ const NEEDS_YOU_KINDS = [
 	"undelivered",
 ] as const;
 
-const needsYou = z
-	.object({
-		kind: z.enum(NEEDS_YOU_KINDS),
-		agent: z.string(),
-		since: time.nullable(),
-		status,
-		question: agentQuestion.nullable().describe("for `question` and `ended`"),
-		error: z.string().nullable().describe("the reason, as text"),
-		message: z
-			.object({ id: z.string(), text: z.string() })
-			.nullable()
-			.describe("for `undelivered`: the message"),
-		dead_letters: z.number().nullable().describe("for `dead_letters`: how many"),
-	})
-	.readonly()
-	.meta({ id: "NeedsYou" });
+const needsYou = shape("NeedsYou", {
+	kind: z.enum(NEEDS_YOU_KINDS),
+	agent: z.string(),
+	since: time.nullable(),
+	status,
+	question: agentQuestion.nullable().describe("for `question` and `ended`"),
+	error: orNull(z.string(), "the reason, as text"),
+	message: z
+		.object({ id: z.string(), text: z.string() })
+		.nullable()
+		.describe("for `undelivered`: the message"),
+	dead_letters: orNull(z.number(), "for `dead_letters`: how many"),
+});
 export type NeedsYouJson = z.output<typeof needsYou>;
 
 export const attentionRoutes = defineRoutes({
@@ -128,10 +113,10 @@ export const attentionRoutes = defineRoutes({
 		}),
 		reply: z.object({
 			label: z.string().describe("the answer: the label of the choice, or the text"),
-			outcome: z
-				.enum(START_OUTCOMES)
-				.nullable()
-				.describe("for `clean_exit`: the outcome of the start; null for other questions"),
+			outcome: orNull(
+				z.enum(START_OUTCOMES),
+				"for `clean_exit`: the outcome of the start; null for other questions",
+			),
 		}),
 		errors: [
 			...(["agent_not_found", "question_gone", "choice_needed", "choice_not_found"] as const),

@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { defineRoutes } from "./route.js";
-import { listOf, time } from "./shapes.js";
+import { listOf, orNull, shape, time } from "./shapes.js";
 
 const HOST_STATES = ["up", "draining", "silent"] as const;
 
@@ -10,29 +10,26 @@ const hostParams = z.object({
 	host: z.string().min(1).max(200).describe("the name of the host in the cluster"),
 });
 
-const clusterHost = z
-	.object({
-		host: z.string(),
-		state: z
-			.enum(HOST_STATES)
-			.describe("`silent`: without a heartbeat, so nothing is known about it but its last report"),
-		draining: z.boolean().describe("whether an operator drains it; also if it is silent"),
-		this_host: z.boolean().describe("whether it is the host of the daemon that answers"),
-		seen_ms_ago: z.number().describe("the age of its last heartbeat, by the database's clock"),
-		joined_at: time.describe("when its daemon joined, by the database's clock"),
-		boot: z.string().describe("the id of its daemon; new for every daemon"),
-		version: z.string().describe("the version of Reeve"),
-		labels: z.record(z.string(), z.string()).readonly(),
-		advertise: z.string().nullable().describe("the URL of its daemon for other hosts"),
-		adapters: listOf(z.string()).describe("the agent CLIs that are installed"),
-		agents: z.number().describe("number of running agents"),
-		cpus: z.number(),
-		load: z.number().describe("average number of busy processes over the last minute"),
-		memory_total_bytes: z.number(),
-		memory_free_bytes: z.number(),
-	})
-	.readonly()
-	.meta({ id: "ClusterHost" });
+const clusterHost = shape("ClusterHost", {
+	host: z.string(),
+	state: z
+		.enum(HOST_STATES)
+		.describe("`silent`: without a heartbeat, so nothing is known about it but its last report"),
+	draining: z.boolean().describe("whether an operator drains it; also if it is silent"),
+	this_host: z.boolean().describe("whether it is the host of the daemon that answers"),
+	seen_ms_ago: z.number().describe("the age of its last heartbeat, by the database's clock"),
+	joined_at: time.describe("when its daemon joined, by the database's clock"),
+	boot: z.string().describe("the id of its daemon; new for every daemon"),
+	version: z.string().describe("the version of Reeve"),
+	labels: z.record(z.string(), z.string()).readonly(),
+	advertise: orNull(z.string(), "the URL of its daemon for other hosts"),
+	adapters: listOf(z.string()).describe("the agent CLIs that are installed"),
+	agents: z.number().describe("number of running agents"),
+	cpus: z.number(),
+	load: z.number().describe("average number of busy processes over the last minute"),
+	memory_total_bytes: z.number(),
+	memory_free_bytes: z.number(),
+});
 /** A host of the cluster, as it last reported itself. */
 export type ClusterHostJson = z.output<typeof clusterHost>;
 

@@ -2,114 +2,93 @@
 
 import { z } from "zod";
 import { defineRoutes } from "./route.js";
-import { listOf, stopped, time } from "./shapes.js";
+import { listOf, orNull, shape, stopped, time } from "./shapes.js";
 
-const service = z
-	.object({
-		name: z.string(),
-		policy: z.enum(["critical", "restartable", "tolerated"]),
-		state: z.string(),
-		restarts: z.number(),
-	})
-	.readonly()
-	.meta({ id: "Service" });
+const service = shape("Service", {
+	name: z.string(),
+	policy: z.enum(["critical", "restartable", "tolerated"]),
+	state: z.string(),
+	restarts: z.number(),
+});
 
-const limit = z
-	.object({
-		limit: z.enum(["memory", "pids", "cpu"]),
-		enforced: z
-			.enum(["tree", "process", "no"])
-			.describe("for the whole process tree of an agent, per process, or not at all"),
-		detail: z.string().describe("how, or why not"),
-	})
-	.readonly()
-	.meta({ id: "LimitSupport" });
+const limit = shape("LimitSupport", {
+	limit: z.enum(["memory", "pids", "cpu"]),
+	enforced: z
+		.enum(["tree", "process", "no"])
+		.describe("for the whole process tree of an agent, per process, or not at all"),
+	detail: z.string().describe("how it is enforced, or why it is not"),
+});
 
-const backend = z
-	.object({
-		name: z.enum(["systemd", "tmux", "pty", "launchd"]),
-		usable: z.boolean(),
-		auto: z.boolean().describe("whether `auto` selects it"),
-		reason: z
-			.string()
-			.describe("how it works, why it is not available, or why `auto` does not select it"),
-	})
-	.readonly()
-	.meta({ id: "BackendSupport" });
+const backend = shape("BackendSupport", {
+	name: z.enum(["systemd", "tmux", "pty", "launchd"]),
+	usable: z.boolean(),
+	auto: z.boolean().describe("whether `auto` selects it"),
+	reason: z
+		.string()
+		.describe("how it works, why it is not available, or why `auto` does not select it"),
+});
 
 const problems = listOf(z.string()).describe(
 	"why it is not ready, or problems despite being ready",
 );
 
-const daemon = z
-	.object({
-		running: z.boolean(),
-		pid: z.number(),
-		version: z.string(),
-		home: z.string(),
-		socket: z.string(),
-		listen: z.string().nullable().describe("the TCP address; null if it does not listen on TCP"),
-		url: z.string().nullable().describe("the address as a URL"),
-		started_at: time,
-		ready: z.boolean(),
-		problems,
-		services: listOf(service),
-		limits: listOf(limit).describe("the limits that the daemon can enforce on this host"),
-		backends: listOf(backend).describe("the backends of this host, in order of preference"),
-	})
-	.readonly()
-	.meta({ id: "Daemon" });
+const daemon = shape("Daemon", {
+	running: z.boolean(),
+	pid: z.number(),
+	version: z.string(),
+	home: z.string(),
+	socket: z.string(),
+	listen: orNull(z.string(), "the TCP address; null if it does not listen on TCP"),
+	url: orNull(z.string(), "the address as a URL"),
+	started_at: time,
+	ready: z.boolean(),
+	problems,
+	services: listOf(service),
+	limits: listOf(limit).describe("the limits that the daemon can enforce on this host"),
+	backends: listOf(backend).describe("the backends of this host, in order of preference"),
+});
 /** The daemon as `reeve daemon status --json` shows it. */
 export type DaemonJson = z.output<typeof daemon>;
 
-const finding = z
-	.object({
-		name: z.string(),
-		status: z.enum(["ok", "warn", "fail"]),
-		detail: z.string(),
-		fix: z.string().nullable(),
-	})
-	.readonly()
-	.meta({ id: "Finding" });
+const finding = shape("Finding", {
+	name: z.string(),
+	status: z.enum(["ok", "warn", "fail"]),
+	detail: z.string(),
+	fix: z.string().nullable(),
+});
 /** A check of `reeve doctor`. */
 export type FindingJson = z.output<typeof finding>;
 
-const host = z
-	.object({
-		daemon,
-		host: z.string(),
-		platform: z.string(),
-		node: z.string(),
-		cpus: z.number(),
-		load: listOf(z.number()).describe("average number of busy processes over 1, 5 and 15 minutes"),
-		memory_total_bytes: z.number(),
-		memory_free_bytes: z.number(),
-		uptime_ms: z.number(),
-		daemon_memory_bytes: z.number().describe("resident memory of the daemon"),
-		disk: z
-			.object({ path: z.string(), total_bytes: z.number(), free_bytes: z.number() })
-			.readonly()
-			.nullable()
-			.describe("the disk of the home; null if it cannot be read"),
-		database_bytes: z.number().nullable(),
-		findings: listOf(finding).nullable().describe("of `reeve doctor`; null without `findings`"),
-		findings_at: time.nullable(),
-		findings_problem: z.string().nullable().describe("why there are no findings"),
-	})
-	.readonly()
-	.meta({ id: "Host" });
+const host = shape("Host", {
+	daemon,
+	host: z.string(),
+	platform: z.string(),
+	node: z.string(),
+	cpus: z.number(),
+	load: listOf(z.number()).describe("average number of busy processes over 1, 5 and 15 minutes"),
+	memory_total_bytes: z.number(),
+	memory_free_bytes: z.number(),
+	uptime_ms: z.number(),
+	daemon_memory_bytes: z.number().describe("resident memory of the daemon"),
+	disk: z
+		.object({ path: z.string(), total_bytes: z.number(), free_bytes: z.number() })
+		.readonly()
+		.nullable()
+		.describe("the disk of the home; null if it cannot be read"),
+	database_bytes: z.number().nullable(),
+	findings: listOf(finding).nullable().describe("of `reeve doctor`; null without `findings`"),
+	findings_at: time.nullable(),
+	findings_problem: orNull(z.string(), "why there are no findings"),
+});
 /** The state of the host, with the findings of `reeve doctor`. */
 export type HostJson = z.output<typeof host>;
 
-const testedRoute = z
-	.object({
-		name: z.string(),
-		type: z.string(),
-		ok: z.boolean().describe("whether the notification was sent"),
-		reason: z.string().nullable().describe("the error, if any"),
-	})
-	.readonly()
-	.meta({ id: "TestedRoute" });
+const testedRoute = shape("TestedRoute", {
+	name: z.string(),
+	type: z.string(),
+	ok: z.boolean().describe("whether the notification was sent"),
+	reason: orNull(z.string(), "the error, if any"),
+});
 export type TestedRouteJson = z.output<typeof testedRoute>;
 
 export const daemonRoutes = defineRoutes({
@@ -178,10 +157,7 @@ export const daemonRoutes = defineRoutes({
 		reply: z.object({
 			changed: z.boolean().describe("whether the settings changed"),
 			keys: listOf(z.string()).describe("the changed settings, never their values"),
-			problem: z
-				.string()
-				.nullable()
-				.describe("why the file is invalid; the previous settings stay in effect"),
+			problem: orNull(z.string(), "why the file is invalid; the previous settings stay in effect"),
 		}),
 		errors: [],
 	},

@@ -4,20 +4,17 @@ import { z } from "zod";
 import { fleetSchema } from "../../config/spec-schema.js";
 import { started } from "./agents.js";
 import { defineRoutes } from "./route.js";
-import { drainOutcome, endedProcess, listOf } from "./shapes.js";
+import { drainOutcome, endedProcess, listOf, shape } from "./shapes.js";
 
-const reloaded = z
-	.object({
-		id: z.string(),
-		change: z.enum(["add", "change", "remove", "keep"]),
-		keys: listOf(z.string()).describe("the changed keys, never their values"),
-		outcome: drainOutcome.nullable().describe("how the agent was stopped; null if it was not"),
-		duration_ms: z.number().nullable(),
-		killed: listOf(endedProcess).describe("processes that were still alive after the timeout"),
-		start: started.nullable().describe("the outcome of the start; null if none was attempted"),
-	})
-	.readonly()
-	.meta({ id: "Reloaded" });
+const reloaded = shape("Reloaded", {
+	id: z.string(),
+	change: z.enum(["add", "change", "remove", "keep"]),
+	keys: listOf(z.string()).describe("the changed keys, never their values"),
+	outcome: drainOutcome.nullable().describe("how the agent was stopped; null if it was not"),
+	duration_ms: z.number().nullable(),
+	killed: listOf(endedProcess).describe("processes that were still alive after the timeout"),
+	start: started.nullable().describe("the outcome of the start; null if none was attempted"),
+});
 /** The effect of a reload on an agent. */
 export type ReloadedJson = z.output<typeof reloaded>;
 

@@ -5,62 +5,53 @@ import { EXIT_CAUSES } from "../../core/exit.js";
 import { WAIT_KINDS } from "../../core/history.js";
 import { exit } from "./agent-parts.js";
 import { defineRoutes } from "./route.js";
-import { agentParams, listOf, time } from "./shapes.js";
+import { agentParams, listOf, orNull, shape, time } from "./shapes.js";
 
 const seconds = z.number().describe("seconds since 1970");
 const text = z.string().max(500).optional();
 
-const agentHistory = z
-	.object({
-		id: z.string(),
-		runs: listOf(
-			z
-				.tuple([
-					seconds,
-					seconds.nullable(),
-					z.enum(EXIT_CAUSES).nullable(),
-					z.enum(["clean", "transient", "flapping"]).nullable(),
-				])
-				.readonly(),
-		).describe("start, end (null while it runs), cause and class of the exit"),
-		work: listOf(z.tuple([seconds, seconds]).readonly()).describe("when it was busy: start, end"),
-		waits: listOf(z.tuple([seconds, seconds, z.enum(WAIT_KINDS)]).readonly()).describe(
-			"when it waited for a person, a usage limit or its restart: start, end, kind",
-		),
-		restarts: z.number().describe("within the time window"),
-	})
-	.readonly()
-	.meta({ id: "AgentHistory" });
+const agentHistory = shape("AgentHistory", {
+	id: z.string(),
+	runs: listOf(
+		z
+			.tuple([
+				seconds,
+				seconds.nullable(),
+				z.enum(EXIT_CAUSES).nullable(),
+				z.enum(["clean", "transient", "flapping"]).nullable(),
+			])
+			.readonly(),
+	).describe("start, end (null while it runs), cause and class of the exit"),
+	work: listOf(z.tuple([seconds, seconds]).readonly()).describe("when it was busy: start, end"),
+	waits: listOf(z.tuple([seconds, seconds, z.enum(WAIT_KINDS)]).readonly()).describe(
+		"when it waited for a person, a usage limit or its restart: start, end, kind",
+	),
+	restarts: z.number().describe("within the time window"),
+});
 /** The runs, work and waits of an agent in a time window. */
 export type AgentHistoryJson = z.output<typeof agentHistory>;
 
-const run = z
-	.object({
-		number: z
-			.number()
-			.nullable()
-			.describe("increases with each exit on this host; null while it runs"),
-		run_id: z.string(),
-		started_at: time.nullable().describe("null until the start is confirmed"),
-		ended_at: time.nullable().describe("null while it runs"),
-		uptime_ms: z.number().nullable(),
-		exit: exit.nullable(),
-		decision: z
-			.object({
-				action: z
-					.string()
-					.describe(
-						"`restart`, `park`, `halt`, `stop`, `complete`, `ask_operator`, or `none` for a requested stop",
-					),
-				delay_ms: z.number().nullable().describe("of a restart, or of a parked agent"),
-				reason: z.string(),
-			})
-			.readonly()
-			.nullable()
-			.describe("null while it runs, and if the event is no longer stored"),
-	})
-	.readonly()
-	.meta({ id: "Run" });
+const run = shape("Run", {
+	number: orNull(z.number(), "increases with each exit on this host; null while it runs"),
+	run_id: z.string(),
+	started_at: orNull(time, "null until the start is confirmed"),
+	ended_at: orNull(time, "null while it runs"),
+	uptime_ms: z.number().nullable(),
+	exit: exit.nullable(),
+	decision: z
+		.object({
+			action: z
+				.string()
+				.describe(
+					"`restart`, `park`, `halt`, `stop`, `complete`, `ask_operator`, or `none` for a requested stop",
+				),
+			delay_ms: orNull(z.number(), "of a restart, or of a parked agent"),
+			reason: z.string(),
+		})
+		.readonly()
+		.nullable()
+		.describe("null while it runs, and if the event is no longer stored"),
+});
 /** One run of an agent, how it ended, and what Reeve did then. */
 export type RunJson = z.output<typeof run>;
 
@@ -69,7 +60,7 @@ const usageNumbers = z.object({
 	output: z.number(),
 	cache_read: z.number(),
 	cache_write: z.number(),
-	usd: z.number().nullable().describe("null if the CLI does not report a cost"),
+	usd: orNull(z.number(), "null if the CLI does not report a cost"),
 });
 
 const usageRow = usageNumbers
@@ -83,47 +74,38 @@ const usageRow = usageNumbers
 /** The usage of an agent on one day. */
 export type UsageRowJson = z.output<typeof usageRow>;
 
-const account = z
-	.object({
-		account: z.string(),
-		agents: listOf(z.string()),
-		limited: z.boolean(),
-		reason: z.string().nullable(),
-		until: time.nullable().describe("when the limit should lift; null if not limited or unknown"),
-	})
-	.readonly()
-	.meta({ id: "Account" });
+const account = shape("Account", {
+	account: z.string(),
+	agents: listOf(z.string()),
+	limited: z.boolean(),
+	reason: z.string().nullable(),
+	until: orNull(time, "when the limit should lift; null if not limited or unknown"),
+});
 /** An account, its agents and its usage limit. */
 export type AccountJson = z.output<typeof account>;
 
-const budget = z
-	.object({
-		of: z.enum(["agent", "project", "account"]),
-		name: z.string().describe("the agent's id, or the name of the project or account"),
-		tokens_per_day: z.number().nullable(),
-		usd_per_day: z.number().nullable(),
-		tokens_today: z.number().describe("of all its agents together"),
-		usd_today: z.number().nullable().describe("null if no CLI of its agents reports a cost"),
-	})
-	.readonly()
-	.meta({ id: "Budget" });
+const budget = shape("Budget", {
+	of: z.enum(["agent", "project", "account"]),
+	name: z.string().describe("the agent's id, or the name of the project or account"),
+	tokens_per_day: z.number().nullable(),
+	usd_per_day: z.number().nullable(),
+	tokens_today: z.number().describe("of all its agents together"),
+	usd_today: orNull(z.number(), "null if no CLI of its agents reports a cost"),
+});
 /** A daily budget, and how much of it is used. */
 export type BudgetJson = z.output<typeof budget>;
 
-const event = z
-	.object({
-		seq: z.number(),
-		at: time,
-		type: z.string(),
-		agent: z.string().optional(),
-		task: z.string().optional(),
-		plan: z.string().optional(),
-		run_id: z.string().optional(),
-		correlation_id: z.string().optional(),
-		data: z.record(z.string(), z.unknown()).describe("depends on the type: see the events page"),
-	})
-	.readonly()
-	.meta({ id: "Event" });
+const event = shape("Event", {
+	seq: z.number(),
+	at: time,
+	type: z.string(),
+	agent: z.string().optional(),
+	task: z.string().optional(),
+	plan: z.string().optional(),
+	run_id: z.string().optional(),
+	correlation_id: z.string().optional(),
+	data: z.record(z.string(), z.unknown()).describe("depends on the type: see the events page"),
+});
 
 export const historyRoutes = defineRoutes({
 	"GET /api/v1/history": {
@@ -194,12 +176,10 @@ export const historyRoutes = defineRoutes({
 		}),
 		reply: z.object({
 			events: listOf(event),
-			next: z
-				.number()
-				.nullable()
-				.describe(
-					"the `before` of the next page; null at the end. A page may be short although there are more events: each request checks a limited number.",
-				),
+			next: orNull(
+				z.number(),
+				"the `before` of the next page; null at the end. A page may be short although there are more events: each request checks a limited number.",
+			),
 		}),
 		errors: [],
 	},

@@ -2,49 +2,43 @@
 
 import { z } from "zod";
 import { defineRoutes } from "./route.js";
-import { agentParams, listOf, time } from "./shapes.js";
+import { agentParams, listOf, orNull, shape, time } from "./shapes.js";
 
 /** `FILE:OFFSET`, as in the header `X-Log-Position`. */
 export const logPosition = z.string().regex(/^[\w.]{1,60}:\d{1,15}$/);
 
-const logLine = z
-	.object({
-		position: z.string().describe("of its first byte: `FILE:OFFSET`"),
-		text: z.string().describe("without control sequences and known secrets"),
-		cut: z.literal(true).optional().describe("the line is longer than the text"),
-	})
-	.readonly()
-	.meta({ id: "LogLine" });
+const logLine = shape("LogLine", {
+	position: z.string().describe("of its first byte: `FILE:OFFSET`"),
+	text: z.string().describe("without control sequences and known secrets"),
+	cut: z.literal(true).optional().describe("the line is longer than the text"),
+});
 /** A line of an agent's log. */
 export type LogLineJson = z.output<typeof logLine>;
 
-const searchMatch = z
-	.object({
-		agent: z.string(),
-		kind: z.enum(["log", "transcript"]),
-		text: z
-			.string()
-			.describe("the line, or a part of it, without control sequences and known secrets"),
-		cut: z.literal(true).optional().describe("the line is longer than the text"),
-		before: listOf(z.string()).describe("lines before it, oldest first"),
-		after: listOf(z.string()),
-		at: time.nullable().describe("when it arrived; null if unknown"),
-		until: time.nullable().describe("the latest possible time, if `at` is not exact"),
-		position: z
-			.string()
-			.nullable()
-			.describe("of a line of a log: the `after` of `agents/:id/logs/lines`; null for transcripts"),
-		file: z.string().nullable().describe("the path of a transcript"),
-		offset: z.number().nullable().describe("of the record in the transcript, in bytes"),
-	})
-	.readonly()
-	.meta({ id: "SearchMatch" });
+const searchMatch = shape("SearchMatch", {
+	agent: z.string(),
+	kind: z.enum(["log", "transcript"]),
+	text: z
+		.string()
+		.describe("the line, or a part of it, without control sequences and known secrets"),
+	cut: z.literal(true).optional().describe("the line is longer than the text"),
+	before: listOf(z.string()).describe("lines before it, oldest first"),
+	after: listOf(z.string()),
+	at: orNull(time, "when it arrived; null if unknown"),
+	until: orNull(time, "the latest possible time, if `at` is not exact"),
+	position: orNull(
+		z.string(),
+		"of a line of a log: the `after` of `agents/:id/logs/lines`; null for transcripts",
+	),
+	file: orNull(z.string(), "the path of a transcript"),
+	offset: orNull(z.number(), "of the record in the transcript, in bytes"),
+});
 /** A match in a log or a transcript. */
 export type SearchMatchJson = z.output<typeof searchMatch>;
 
 export const logRoutes = defineRoutes({
 	"GET /api/v1/search": {
-		summary: "Searches the logs and transcripts of all agents for a text, ignoring case.",
+		summary: "Searches the logs and transcripts of all agents, ignoring case.",
 		access: "read",
 		stores: "never",
 		limited: "filtered",
@@ -94,13 +88,13 @@ export const logRoutes = defineRoutes({
 		}),
 		reply: z.object({
 			lines: listOf(logLine),
-			older: z.string().nullable().describe("the `before` of the previous page; null at the start"),
-			newer: z.string().nullable().describe("the `after` of the next page; null without a log"),
+			older: orNull(z.string(), "the `before` of the previous page; null at the start"),
+			newer: orNull(z.string(), "the `after` of the next page; null without a log"),
 		}),
 		errors: ["agent_not_found"],
 	},
 	"GET /api/v1/agents/:id/logs/search": {
-		summary: "Searches an agent's log for a text, ignoring case, from the newest line on.",
+		summary: "Searches an agent's log, ignoring case, from the newest line back.",
 		access: "read",
 		stores: "never",
 		limited: "path",
@@ -112,12 +106,10 @@ export const logRoutes = defineRoutes({
 		}),
 		reply: z.object({
 			matches: listOf(logLine).describe("newest first"),
-			next: z
-				.string()
-				.nullable()
-				.describe(
-					"the `before` of the next page; null if the whole log was searched. A page may be empty although there are more matches: each request searches a limited amount.",
-				),
+			next: orNull(
+				z.string(),
+				"the `before` of the next page; null if the whole log was searched. A page may be empty although there are more matches: each request searches a limited amount.",
+			),
 			searched_bytes: z.number(),
 		}),
 		errors: ["agent_not_found"],

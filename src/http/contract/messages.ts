@@ -4,28 +4,26 @@ import { z } from "zod";
 import { MESSAGE_PHASES } from "../../core/inbox.js";
 import { PROCESS_STATES } from "../../core/states.js";
 import { defineRoutes } from "./route.js";
-import { agentParams, listOf, time } from "./shapes.js";
+import { agentParams, listOf, orNull, shape, time } from "./shapes.js";
 import { wait } from "./tasks.js";
 
 const shortText = z.string().trim().min(1).max(4_000);
 
-const question = z
-	.object({ agent: z.string(), question: z.string(), asked_at: time })
-	.readonly()
-	.meta({ id: "Question" });
+const question = shape("Question", {
+	agent: z.string(),
+	question: z.string(),
+	asked_at: time,
+});
 
-const message = z
-	.object({
-		id: z.string(),
-		agent: z.string(),
-		text: z.string(),
-		accepted_at: time,
-		phase: z.enum(MESSAGE_PHASES).describe("`dead`: it could not be delivered"),
-		attempts: z.number().describe("number of runs in which it was typed"),
-		reason: z.string().nullable(),
-	})
-	.readonly()
-	.meta({ id: "Message" });
+const message = shape("Message", {
+	id: z.string(),
+	agent: z.string(),
+	text: z.string(),
+	accepted_at: time,
+	phase: z.enum(MESSAGE_PHASES).describe("`dead`: it could not be delivered"),
+	attempts: z.number().describe("number of runs in which it was typed"),
+	reason: z.string().nullable(),
+});
 
 export const messageRoutes = defineRoutes({
 	"POST /api/v1/agents/:id/send": {
@@ -98,7 +96,7 @@ export const messageRoutes = defineRoutes({
 		params: agentParams,
 		query: z.object({ wait }),
 		body: z.object({ question: shortText }),
-		reply: z.object({ answer: z.string().nullable().describe("null while there is no answer") }),
+		reply: z.object({ answer: orNull(z.string(), "null while there is no answer") }),
 		errors: ["agent_not_found", "write_failed"],
 	},
 	"GET /api/v1/questions": {

@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { defineRoutes } from "./route.js";
-import { listOf, time } from "./shapes.js";
+import { listOf, orNull, shape, time } from "./shapes.js";
 
 const REMOTE_STATES = ["connecting", "reachable", "unreachable"] as const;
 
@@ -13,21 +13,19 @@ const remoteName = z
 
 const remoteParams = z.object({ remote: remoteName });
 
-const remote = z
-	.object({
-		name: z.string(),
-		type: z.enum(["ssh", "url"]),
-		address: z.string().describe("`user@host` for ssh, otherwise the URL"),
-		state: z.enum(REMOTE_STATES),
-		since: time.describe("when it entered this state"),
-		seen_at: time
-			.nullable()
-			.describe("when its daemon last answered; null if it has not since this daemon started"),
-		reason: z.string().nullable().describe("why it is unreachable; null in other states"),
-		version: z.string().nullable().describe("the version of its daemon; null if unknown"),
-	})
-	.readonly()
-	.meta({ id: "Remote" });
+const remote = shape("Remote", {
+	name: z.string(),
+	type: z.enum(["ssh", "url"]),
+	address: z.string().describe("`user@host` for ssh, otherwise the URL"),
+	state: z.enum(REMOTE_STATES),
+	since: time.describe("when it entered this state"),
+	seen_at: orNull(
+		time,
+		"when its daemon last answered; null if it has not since this daemon started",
+	),
+	reason: orNull(z.string(), "why it is unreachable; null in other states"),
+	version: orNull(z.string(), "the version of its daemon; null if unknown"),
+});
 /** A remote and whether it answers. */
 export type RemoteJson = z.output<typeof remote>;
 

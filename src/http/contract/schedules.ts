@@ -4,54 +4,48 @@ import { z } from "zod";
 import { scheduleShape } from "../../config/spec-schema.js";
 import { SCHEDULE_ACTIONS, SLOT_STATUSES } from "../../core/schedule.js";
 import { defineRoutes } from "./route.js";
-import { listOf, time } from "./shapes.js";
+import { listOf, orNull, shape, time } from "./shapes.js";
 
-const slot = z
-	.object({
-		id: z.string(),
-		slot_at: time.describe("the time of the slot, which may be earlier than that of the decision"),
-		manual: z.boolean().describe("whether it was requested"),
-		status: z
-			.enum(SLOT_STATUSES)
-			.describe(
-				"`queued` waits for the previous slot, `fired` is in progress, `skipped` did not fire because of a rule of the schedule",
-			),
-		action: z.enum(SCHEDULE_ACTIONS),
-		reason: z.string().describe("the reason for its status, as text"),
-		decided_at: time,
-		ended_at: time.nullable(),
-		missed: z
-			.object({ count: z.number(), until: time.describe("the last one") })
-			.readonly()
-			.nullable()
-			.describe("for slots that were skipped together: how many"),
-		started: z
-			.object({
-				type: z.enum(["task", "plan", "message", "typed", "restart"]),
-				id: z.string().describe("of the task, plan or message; the agent of a restart"),
-			})
-			.readonly()
-			.nullable()
-			.describe("the action that it started"),
-	})
-	.readonly()
-	.meta({ id: "ScheduleSlot" });
+const slot = shape("ScheduleSlot", {
+	id: z.string(),
+	slot_at: time.describe("the time of the slot, which may be earlier than that of the decision"),
+	manual: z.boolean().describe("whether it was requested"),
+	status: z
+		.enum(SLOT_STATUSES)
+		.describe(
+			"`queued` waits for the previous slot, `fired` is in progress, `skipped` did not fire because of a rule of the schedule",
+		),
+	action: z.enum(SCHEDULE_ACTIONS),
+	reason: z.string().describe("the reason for its status, as text"),
+	decided_at: time,
+	ended_at: time.nullable(),
+	missed: z
+		.object({ count: z.number(), until: time.describe("the last one") })
+		.readonly()
+		.nullable()
+		.describe("for slots that were skipped together: how many"),
+	started: z
+		.object({
+			type: z.enum(["task", "plan", "message", "typed", "restart"]),
+			id: z.string().describe("of the task, plan or message; the agent of a restart"),
+		})
+		.readonly()
+		.nullable()
+		.describe("the action that it started"),
+});
 /** A decided slot of a schedule. */
 export type ScheduleSlotJson = z.output<typeof slot>;
 
-const schedule = z
-	.object({
-		...scheduleShape,
-		timezone: z.string().describe("the time zone that applies"),
-		fleet_file: z.string(),
-		paused_at: time.nullable().describe("null if it is not paused"),
-		next_at: time.nullable().describe("the next slot; null if it is paused"),
-		blocked: z.string().nullable().describe("why a slot would be skipped now, as text"),
-		open: listOf(slot).describe("slots that are queued or in progress"),
-		last: slot.nullable().describe("the newest decided slot"),
-	})
-	.readonly()
-	.meta({ id: "Schedule" });
+const schedule = shape("Schedule", {
+	...scheduleShape,
+	timezone: z.string().describe("the time zone that applies"),
+	fleet_file: z.string(),
+	paused_at: orNull(time, "null if it is not paused"),
+	next_at: orNull(time, "the next slot; null if it is paused"),
+	blocked: orNull(z.string(), "why a slot would be skipped now, as text"),
+	open: listOf(slot).describe("slots that are queued or in progress"),
+	last: slot.nullable().describe("the newest decided slot"),
+});
 /** A schedule. */
 export type ScheduleJson = z.output<typeof schedule>;
 

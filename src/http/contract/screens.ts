@@ -3,7 +3,7 @@
 import { z } from "zod";
 import type { KeyboardJson } from "./agent-parts.js";
 import { defineRoutes } from "./route.js";
-import { agentParams, listOf } from "./shapes.js";
+import { agentParams, listOf, shape } from "./shapes.js";
 
 const color = z
 	.union([z.number(), z.string()])
@@ -11,20 +11,17 @@ const color = z
 	.describe("0 to 255 of the palette, or `#rrggbb`; the terminal's default if omitted");
 const on = z.literal(true).optional();
 
-const textRun = z
-	.object({
-		text: z.string().describe("without control characters"),
-		fg: color,
-		bg: color,
-		bold: on,
-		dim: on,
-		italic: on,
-		underline: on,
-		inverse: on,
-		strikethrough: on,
-	})
-	.readonly()
-	.meta({ id: "TextRun" });
+const textRun = shape("TextRun", {
+	text: z.string().describe("without control characters"),
+	fg: color,
+	bg: color,
+	bold: on,
+	dim: on,
+	italic: on,
+	underline: on,
+	inverse: on,
+	strikethrough: on,
+});
 /** Consecutive cells with the same style. */
 export type TextRunJson = z.output<typeof textRun>;
 

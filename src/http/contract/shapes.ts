@@ -6,6 +6,13 @@ import type { DrainOutcome } from "../../core/events.js";
 /** A read-only list. */
 export const listOf = <Item extends z.ZodType>(item: Item) => z.array(item).readonly();
 
+/** An object with a name of its own in the description of the API. */
+export const shape = <Fields extends z.ZodRawShape>(id: string, fields: Fields) =>
+	z.object(fields).readonly().meta({ id });
+
+export const orNull = <Type extends z.ZodType>(type: Type, meaning: string) =>
+	type.nullable().describe(meaning);
+
 export const time = z.string().describe("ISO 8601");
 
 /** Long enough for any id, and short enough for a message. */
@@ -35,16 +42,13 @@ export const drainOutcome = z.enum(DRAIN_OUTCOMES);
 
 export const endedProcess = z.object({ pid: z.number(), name: z.string() });
 
-export const stopped = z
-	.object({
-		id: z.string(),
-		outcome: drainOutcome,
-		duration_ms: z.number(),
-		reason: z.string().nullable(),
-		killed: listOf(endedProcess).describe("processes that were still alive after the timeout"),
-	})
-	.readonly()
-	.meta({ id: "Stopped" });
+export const stopped = shape("Stopped", {
+	id: z.string(),
+	outcome: drainOutcome,
+	duration_ms: z.number(),
+	reason: z.string().nullable(),
+	killed: listOf(endedProcess).describe("processes that were still alive after the timeout"),
+});
 /** How an agent was stopped. */
 export type StoppedJson = z.output<typeof stopped>;
 
@@ -67,19 +71,14 @@ export const timeoutMs = z
 	.optional()
 	.describe("how long an agent may take to exit before it is killed; default: its `drain.timeout`");
 
-export const errorReply = z
-	.object({
-		error: z.object({
-			code: z.string().describe("an error code from the errors page"),
-			message: z.string().describe("what happened"),
-			hint: z.string().describe("how to fix it"),
-			details: z
-				.unknown()
-				.describe("additional data, depending on the code; null if there is none"),
-			correlation_id: z.string().describe("also in the daemon's log and in events"),
-		}),
-	})
-	.readonly()
-	.meta({ id: "Error" });
+export const errorReply = shape("Error", {
+	error: z.object({
+		code: z.string().describe("an error code from the errors page"),
+		message: z.string().describe("what happened"),
+		hint: z.string().describe("how to fix it"),
+		details: z.unknown().describe("additional data, depending on the code; null if there is none"),
+		correlation_id: z.string().describe("also in the daemon's log and in events"),
+	}),
+});
 /** The body of every failed request. */
 export type ErrorJson = z.output<typeof errorReply>;

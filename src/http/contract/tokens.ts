@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { parseTokenScope } from "../../core/access.js";
 import { defineRoutes } from "./route.js";
-import { listOf, time } from "./shapes.js";
+import { listOf, orNull, shape, time } from "./shapes.js";
 
 const scope = z
 	.string()
@@ -20,21 +20,16 @@ const name = z
 	.regex(/^[\w][\w .@:/-]{0,59}$/)
 	.describe("a label; letters, digits, spaces and `_.@:/-`, at most 60");
 
-const token = z
-	.object({
-		id: z.string().describe("the token's id; not secret"),
-		name: z.string().nullable().describe("its label"),
-		kind: z.enum(["token", "session"]).describe("`session`: a browser session"),
-		scope: z.string(),
-		created_at: time,
-		expires_at: time.nullable(),
-		is_default: z
-			.boolean()
-			.describe("whether it is the owner's default token (`reeve token show`)"),
-		last_used_at: time.nullable().describe("null if not since the daemon started"),
-	})
-	.readonly()
-	.meta({ id: "Token" });
+const token = shape("Token", {
+	id: z.string().describe("the token's id; not secret"),
+	name: orNull(z.string(), "its label"),
+	kind: z.enum(["token", "session"]).describe("`session`: a browser session"),
+	scope: z.string(),
+	created_at: time,
+	expires_at: time.nullable(),
+	is_default: z.boolean().describe("whether it is the owner's default token (`reeve token show`)"),
+	last_used_at: orNull(time, "null if not since the daemon started"),
+});
 export type TokenJson = z.output<typeof token>;
 
 export const tokenRoutes = defineRoutes({
@@ -71,7 +66,7 @@ export const tokenRoutes = defineRoutes({
 		limited: "free",
 		reply: z.object({
 			kind: z.enum(["owner", "token", "session"]).describe("`owner`: over the daemon's socket"),
-			id: z.string().nullable().describe("the id of the token or session; null for the owner"),
+			id: orNull(z.string(), "the id of the token or session; null for the owner"),
 			scope: z.string(),
 			expires_at: time.nullable(),
 		}),
