@@ -15,7 +15,7 @@ export async function resume(id: string): Promise<string> {
 
 export async function closeCircuit(id: string): Promise<string> {
 	await call("POST /api/v1/agents/:id/resume", { place: [id] });
-	return `Calls to ${id} are let through again.`;
+	return `Calls to ${id} are accepted again.`;
 }
 
 export async function start(id: string): Promise<string> {

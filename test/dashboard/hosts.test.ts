@@ -2,35 +2,13 @@
  * Agents of other hosts, problems of the daemon, schedules and search: actions reach the daemon that they belong to.
  */
 
-import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { describeWithChromium } from "../support/needs.js";
-import { type Browser, startBrowser } from "./browser.js";
 import { REMOTES } from "./fixture-more.js";
-import { type Fixture, type FixtureServer, startFixtureServer } from "./fixture-server.js";
+import { useOpenedPage } from "./open-page.js";
 
 describeWithChromium("the page", () => {
-	let browser: Browser;
-	beforeAll(async () => {
-		browser = await startBrowser();
-	});
-	afterAll(() => browser?.close());
-
-	async function opened(
-		path: string,
-		fixture: Fixture,
-		body: (page: Page, server: FixtureServer) => Promise<void>,
-	): Promise<void> {
-		const server = await startFixtureServer(undefined, fixture);
-		const { page, problems, context } = await browser.open(server.url + path);
-		try {
-			await body(page, server);
-			expect(problems).toEqual([]);
-		} finally {
-			await context.close();
-			await server.close();
-		}
-	}
+	const opened = useOpenedPage();
 
 	test("answers a question of another host there", async () => {
 		await opened("/", { remotes: REMOTES }, async (page, server) => {

@@ -1,37 +1,14 @@
 /** Statements of the page while it reads, without costs, and about states that few fleets have. */
 
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import type { AgentJson } from "../../src/http/contract/agents.js";
+import { expect, test } from "vitest";
 import { describeWithChromium } from "../support/needs.js";
-import { type Browser, startBrowser } from "./browser.js";
-import { FLEET, fixtureAgent } from "./fixture-fleet.js";
+import { fixtureAgent } from "./fixture-fleet.js";
 import { QUIET_STATES } from "./fixture-more.js";
-import { type Fixture, type FixtureServer, startFixtureServer } from "./fixture-server.js";
+import { useOpenedPage } from "./open-page.js";
 
 describeWithChromium("the page", () => {
-	let browser: Browser;
-	beforeAll(async () => {
-		browser = await startBrowser();
-	});
-	afterAll(() => browser?.close());
-
-	async function opened(
-		path: string,
-		{ fleet = FLEET, ...fixture }: Fixture & { readonly fleet?: readonly AgentJson[] },
-		body: (page: Page, server: FixtureServer) => Promise<void>,
-	): Promise<void> {
-		const server = await startFixtureServer(fleet, fixture);
-		const { page, problems, context } = await browser.open("about:blank");
-		try {
-			await page.goto(server.url + path);
-			await body(page, server);
-			expect(problems).toEqual([]);
-		} finally {
-			await context.close();
-			await server.close();
-		}
-	}
+	const opened = useOpenedPage();
 
 	const textOf = (page: Page, selector: string) => page.locator(selector).innerText();
 

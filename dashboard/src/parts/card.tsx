@@ -1,13 +1,9 @@
 /** A card of what needs the operator: its own words, then the answer in place. */
 
 import { useSignal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { shortReason } from "../../../src/core/agent-status.js";
-import { mayAct, whyNot } from "../access.js";
-import { act } from "../act.js";
 import { answer, askResumeAll, closeCircuit, resume } from "../actions.js";
-import { answers, noteAnswered } from "../answers.js";
 import { call } from "../api.js";
 import type { Card } from "../cards.js";
 import type { Agent } from "../fleet.js";
@@ -17,10 +13,10 @@ import { letterReasons, letters } from "../inbox.js";
 import { agentLink, linkTo } from "../route.js";
 import { cliOf } from "../state-words.js";
 import { Button } from "./button.js";
-import { focusCard } from "./card-focus.js";
 import { ask } from "./dialog.js";
 import { StateMark } from "./mark.js";
-import { Code, Words } from "./text.js";
+import { QuestionBody } from "./question-body.js";
+import { Code, Reason, Words } from "./text.js";
 import { Age, Until } from "./time.js";
 
 const WHAT: Readonly<Record<Card["kind"], readonly [one: string, several: string]>> = {
@@ -116,7 +112,7 @@ function OneAgent({ card, agent }: { card: Card; agent: Agent }) {
 							</>
 						)}
 					</p>
-					<Actions>
+					<div class="buttons">
 						{card.kind === "over_budget" && (
 							<Button do={() => resume(agent.id)} failed="Not resumed">
 								Continue now
@@ -131,148 +127,10 @@ function OneAgent({ card, agent }: { card: Card; agent: Agent }) {
 								Why?
 							</a>
 						)}
-					</Actions>
+					</div>
 				</>
 			);
 	}
-}
-
-const Reason = ({ children }: { children: string }) => (
-	<p class="soft">
-		<Words>{sentence(children)}</Words>
-	</p>
-);
-
-const Actions = ({ children }: { children: ComponentChildren }) => (
-	<div class="buttons">{children}</div>
-);
-
-/** The question of an agent, with its answers: the CLI's own labels, whole, in order, none preselected. */
-export function QuestionBody({ agent }: { agent: Agent }) {
-	const { question, id, status } = agent;
-	if (question === null || question === undefined) {
-		return (
-			<>
-				<Reason>{status.why}</Reason>
-				<Actions>
-					<a class="button" href={agentLink(id)}>
-						Open terminal
-					</a>
-				</Actions>
-			</>
-		);
-	}
-	const send = async (body: Parameters<typeof answer>[2]) => {
-		const text = await answer(id, question.id, body);
-		// The buttons of this card are gone with the answer.
-		if (document.activeElement?.closest(".cards .card")) focusCard(1);
-		noteAnswered(question.id, text);
-		return text;
-	};
-	const answered = answers.value.get(question.id);
-	if (answered !== undefined) return <p class="soft">{answered}</p>;
-	const { title, text, detail, kind, choices } = question;
-	return (
-		<>
-			{title !== "" && title !== text && kind !== "text" && <Reason>{title}</Reason>}
-			{kind === "permission" && (detail ?? text) !== "" ? (
-				<Code>{detail ?? text}</Code>
-			) : (
-				<p class={kind === "text" ? "said" : "soft"}>
-					<Words>{kind === "text" ? text : sentence(text)}</Words>
-				</p>
-			)}
-			{kind === "choice" && detail !== null && <Code>{detail}</Code>}
-			{kind === "clean_exit" && <CleanExit send={send} />}
-			{kind === "text" && <FreeAnswer id={id} send={send} />}
-			{(kind === "permission" || kind === "choice") && (
-				<Choices choices={choices} send={send} agent={id} />
-			)}
-		</>
-	);
-}
-
-type Send = (body: Parameters<typeof answer>[2]) => Promise<string>;
-
-function Choices({
-	choices,
-	send,
-	agent,
-}: {
-	choices: NonNullable<Agent["question"]>["choices"];
-	send: Send;
-	agent: string;
-}) {
-	if (choices.length === 0) {
-		return (
-			<Actions>
-				<a class="button" href={agentLink(agent)}>
-					Open terminal
-				</a>
-			</Actions>
-		);
-	}
-	return (
-		<ul class="choices">
-			{choices.map(({ number, label, lasting }) => (
-				<li key={number}>
-					<button
-						type="button"
-						data-choice={number}
-						disabled={!mayAct.value}
-						title={mayAct.value ? undefined : whyNot.value}
-						onClick={() => void act(send({ choice: number }), "Not answered")}
-					>
-						<kbd>{number}</kbd>
-						<span>
-							<Words>{label}</Words>
-							{lasting && <small>Stays allowed from now on</small>}
-						</span>
-					</button>
-				</li>
-			))}
-		</ul>
-	);
-}
-
-function CleanExit({ send }: { send: Send }) {
-	return (
-		<Actions>
-			<Button do={() => send({ choice: "continue" })} failed="Not answered">
-				Continue
-			</Button>
-			<Button do={() => send({ choice: "fresh" })} failed="Not answered">
-				Start fresh
-			</Button>
-			<Button do={() => send({ choice: "stop" })} failed="Not answered">
-				Leave stopped
-			</Button>
-		</Actions>
-	);
-}
-
-function FreeAnswer({ id, send }: { id: string; send: Send }) {
-	const text = useSignal("");
-	const submit = (event: Event) => {
-		event.preventDefault();
-		if (text.value.trim() !== "") void act(send({ text: text.value.trim() }), "Not answered");
-	};
-	return (
-		<form class="reply" onSubmit={submit}>
-			<input
-				type="text"
-				placeholder="Your answer"
-				aria-label={`Your answer to ${id}`}
-				value={text}
-				onInput={(event) => {
-					text.value = event.currentTarget.value;
-				}}
-			/>
-			<button type="submit" class="button main" disabled={!mayAct.value}>
-				Reply
-			</button>
-		</form>
-	);
 }
 
 const REMEDIES = {
@@ -290,7 +148,7 @@ function HaltedBody({ agent, kind }: { agent: Agent; kind: keyof typeof REMEDIES
 				<Words>{sentence(why)}</Words>. {REMEDIES[kind]}
 			</p>
 			{error !== null && <Code>{error}</Code>}
-			<Actions>
+			<div class="buttons">
 				<Button do={() => resume(agent.id)} failed="Not resumed">
 					Resume
 				</Button>
@@ -305,7 +163,7 @@ function HaltedBody({ agent, kind }: { agent: Agent; kind: keyof typeof REMEDIES
 				<a class="link" href={agentLink(agent.id, "why")}>
 					Why?
 				</a>
-			</Actions>
+			</div>
 		</>
 	);
 }
@@ -337,14 +195,14 @@ function CircuitBody({ agent }: { agent: Agent }) {
 					</>
 				)}
 			</p>
-			<Actions>
+			<div class="buttons">
 				<Button do={() => closeCircuit(agent.id)} failed="Not closed">
 					Close circuit
 				</Button>
 				<a class="link" href={linkTo("tasks", "dead")}>
 					Failed calls
 				</a>
-			</Actions>
+			</div>
 		</>
 	);
 }
@@ -359,11 +217,11 @@ function LettersBody({ agent }: { agent: Agent }) {
 					<Words>{line}</Words>
 				</p>
 			))}
-			<Actions>
+			<div class="buttons">
 				<a class="button" href={`${linkTo("tasks", "dead")}?agent=${agent.id}`}>
 					{found.length > 1 ? `Look at all ${found.length}` : "Look at it"}
 				</a>
-			</Actions>
+			</div>
 		</>
 	);
 }
@@ -378,7 +236,7 @@ function UndeliveredBody({ agent, message }: { agent: Agent; message: Card["mess
 				<Words>{message.text}</Words>
 			</p>
 			<Reason>{message.reason ?? "Not known why."}</Reason>
-			<Actions>
+			<div class="buttons">
 				<Button
 					failed="Not sent"
 					do={async () => {
@@ -395,7 +253,7 @@ function UndeliveredBody({ agent, message }: { agent: Agent; message: Card["mess
 				<Button look="link" do={discard} failed="Not discarded">
 					Discard
 				</Button>
-			</Actions>
+			</div>
 		</>
 	);
 }
@@ -414,7 +272,7 @@ function Several({ card }: { card: Card }) {
 				<Reason>{first?.status.why ?? ""}</Reason>
 			)}
 			{detail !== null && <Code>{detail}</Code>}
-			<Actions>
+			<div class="buttons">
 				<SeveralActions card={card} ids={ids} />
 				<button
 					type="button"
@@ -426,7 +284,7 @@ function Several({ card }: { card: Card }) {
 				>
 					{open.value ? "Hide them" : "Show them"}
 				</button>
-			</Actions>
+			</div>
 			{open.value && (
 				<ul class="plain">
 					{ids.map((id) => (

@@ -3,69 +3,23 @@
  * only rows on the screen are drawn.
  */
 
-import { computed, signal, useSignal } from "@preact/signals";
+import { computed, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { AgentStatusState } from "../../../src/core/agent-status.js";
 import { type Agent, list, resources } from "../fleet.js";
-import { nameOf, renderBytes, renderCount, renderUsd, sentence } from "../format.js";
+import { nameOf, renderBytes, renderCount, renderUsd } from "../format.js";
 import { drawn, histories } from "../history.js";
-import { notAnswering, silent } from "../hosts.js";
 import { agentLink, go } from "../route.js";
 import { cliOf, StateLine, StateWord, whyOf } from "../state-words.js";
-import { type Group, groupAgents, type Order, orders, wanted } from "../table-order.js";
-import { isVeryWide } from "../viewport.js";
-import { Mark, StateMark } from "./mark.js";
+import { clearFilter, dense, expanded, full, lines, opened, order, shown } from "../table-lines.js";
+import type { Group } from "../table-order.js";
+import { StateMark } from "./mark.js";
+import { SilentHosts } from "./silent-hosts.js";
 import { Strip } from "./strip.js";
+import { TableTools } from "./table-tools.js";
 import { Words } from "./text.js";
 import { Age } from "./time.js";
-
-const DENSE_FROM = 41;
-/** Rows of an open project before "show all". */
-const FOLDED_ROWS = 22;
-
-export const filter = signal("");
-const chip = signal<ChipName | null>(null);
-const order = signal<Order>("project");
-/** Projects that were opened or closed by hand. */
-const opened = signal<ReadonlyMap<string, boolean>>(new Map());
-
-const dense = computed(() => list.value.length >= DENSE_FROM);
-/** With the columns that only very wide windows have room for. */
-const full = computed(() => dense.value && isVeryWide.value);
-const shown = computed(() => {
-	const states = chip.value === null ? null : CHIPS[chip.value].states;
-	return list.value.filter(
-		(agent) =>
-			wanted(agent, filter.value) &&
-			(states === null ||
-				(chip.value === "need you" ? agent.status.needs_you : states.has(agent.status.state))),
-	);
-});
-const groups = computed(() => groupAgents(shown.value, order.value, resources.value));
-
-type ChipName =
-	| "need you"
-	| "degraded"
-	| "finished"
-	| "working"
-	| "ready"
-	| "waiting"
-	| "resting"
-	| "not known";
-
-const CHIPS: Readonly<
-	Record<ChipName, { mark: AgentStatusState; states: ReadonlySet<AgentStatusState> }>
-> = {
-	"need you": { mark: "asks_you", states: new Set() },
-	degraded: { mark: "degraded", states: new Set(["degraded"]) },
-	finished: { mark: "finished", states: new Set(["finished"]) },
-	working: { mark: "working", states: new Set(["working", "starting", "stopping"]) },
-	ready: { mark: "ready", states: new Set(["ready", "running"]) },
-	waiting: { mark: "limited", states: new Set(["limited", "restarting", "waits_for_dependency"]) },
-	resting: { mark: "stopped", states: new Set(["stopped", "hibernated", "completed"]) },
-	"not known": { mark: "unknown", states: new Set(["unknown"]) },
-};
 
 export function FleetTable() {
 	const scroller = useRef<HTMLElement>(null);
@@ -76,12 +30,12 @@ export function FleetTable() {
 			ref={scroller}
 			aria-label="All agents"
 		>
-			<Tools />
-			<Remotes />
+			<TableTools />
+			<SilentHosts />
 			{shown.value.length === 0 && list.value.length > 0 ? (
 				<p class="pad soft">
 					No agent matches.{" "}
-					<button type="button" class="link" onClick={clear}>
+					<button type="button" class="link" onClick={clearFilter}>
 						Clear filter
 					</button>
 				</p>
@@ -92,153 +46,15 @@ export function FleetTable() {
 	);
 }
 
-function clear(): void {
-	filter.value = "";
-	chip.value = null;
-}
-
-function Tools() {
-	const names = Object.keys(CHIPS) as ChipName[];
-	const count = (name: ChipName) =>
-		list.value.filter(({ status }) =>
-			name === "need you" ? status.needs_you : CHIPS[name].states.has(status.state),
-		).length;
-	return (
-		<div class="tools">
-			<fieldset class="chips" aria-label="Show">
-				<Chip name={null} pressed={chip.value === null}>
-					<b>{list.value.length}</b> agents
-				</Chip>
-				{names.map((name) => {
-					const found = count(name);
-					if (found === 0 && chip.value !== name) return null;
-					return (
-						<Chip key={name} name={name} pressed={chip.value === name}>
-							<StateMark state={CHIPS[name].mark} />
-							<span>
-								<b>{found}</b> {name === "need you" && found === 1 ? "needs you" : name}
-							</span>
-						</Chip>
-					);
-				})}
-			</fieldset>
-			<input
-				type="search"
-				id="filter"
-				placeholder="Filter  /"
-				aria-label="Filter agents"
-				value={filter}
-				onInput={(event) => {
-					filter.value = event.currentTarget.value;
-				}}
-			/>
-			<select
-				aria-label="Order"
-				value={order.value}
-				onChange={(event) => {
-					order.value = event.currentTarget.value as Order;
-				}}
-			>
-				{Object.entries(orders).map(([value, label]) => (
-					<option key={value} value={value}>
-						{label}
-					</option>
-				))}
-			</select>
-		</div>
-	);
-}
-
-function Chip({
-	name,
-	pressed,
-	children,
-}: {
-	name: ChipName | null;
-	pressed: boolean;
-	children: ComponentChildren;
-}) {
-	return (
-		<button
-			type="button"
-			class="chip"
-			aria-pressed={pressed}
-			onClick={() => {
-				chip.value = pressed ? null : name;
-			}}
-		>
-			{children}
-		</button>
-	);
-}
-
-/** Hosts that do not answer, each as one line: Reeve does not know what their agents do. */
-function Remotes() {
-	if (notAnswering.value.length === 0) return null;
-	return (
-		<ul class="remotes" aria-label="Hosts that do not answer">
-			{notAnswering.value.map(({ name, state, seen_at: seen, reason }) => (
-				<li key={name} class="cell-mark">
-					<Mark shape="dashed_ring" tone="grey" />
-					<span>
-						<b>
-							<Words>{name}</Words>
-						</b>{" "}
-						<span class="word">{state === "connecting" ? "Connecting" : "Does not answer"}</span>{" "}
-						<span class="faint">
-							·{" "}
-							{seen === null ? (
-								"not seen since the daemon started"
-							) : (
-								<>
-									last seen <Age since={seen} /> ago
-								</>
-							)}
-						</span>
-						<div class="soft">
-							<Words>{whyNotAnswering(name, reason)}</Words> Its agents may be running: their own
-							daemon decides.
-						</div>
-					</span>
-				</li>
-			))}
-		</ul>
-	);
-}
-
-function whyNotAnswering(name: string, reason: string | null): string {
-	const why = reason ?? silent.value.get(name)?.why ?? "";
-	return why === "" ? "" : `${sentence(why.replace(/\.$/, ""))}.`;
-}
-
-type Line =
-	| { readonly type: "group"; readonly group: Group; readonly open: boolean }
-	| { readonly type: "agent"; readonly agent: Agent }
-	| { readonly type: "more"; readonly group: Group; readonly count: number };
-
-const expanded = signal<ReadonlySet<string>>(new Set());
-
-/** The lines of the table from top to bottom. */
-const lines = computed((): readonly Line[] => {
-	const folds = dense.value && filter.value === "" && chip.value === null;
-	return groups.value.flatMap((group, index): Line[] => {
-		const { name } = group;
-		const rows = group.agents.map((agent): Line => ({ type: "agent", agent }));
-		if (name === null) return rows;
-		const open = !folds || (opened.value.get(name) ?? index === 0);
-		const head: Line = { type: "group", group, open };
-		if (!open) return [head];
-		const hidden = rows.length - FOLDED_ROWS;
-		if (!folds || hidden <= 3 || expanded.value.has(name)) return [head, ...rows];
-		return [head, ...rows.slice(0, FOLDED_ROWS), { type: "more", group, count: hidden }];
-	});
-});
-
 const ROW = { dense: 28, tall: 52 };
 
-function Table({ scroller }: { scroller: { current: HTMLElement | null } }) {
+interface Scroller {
+	current: HTMLElement | null;
+}
+
+/** The rows that are drawn: those on the screen and some around them. */
+function useDrawn(scroller: Scroller, count: number, height: number) {
 	const from = useSignal(0);
-	const height = dense.value ? ROW.dense : ROW.tall;
 	const visible = Math.ceil((typeof innerHeight === "number" ? innerHeight : 900) / height) + 30;
 	useEffect(() => {
 		const element = scroller.current;
@@ -258,10 +74,15 @@ function Table({ scroller }: { scroller: { current: HTMLElement | null } }) {
 			removeEventListener("scroll", update);
 		};
 	}, [height]);
+	const windowed = count > visible + 20;
+	const start = windowed ? Math.min(from.value, Math.max(0, count - visible)) : 0;
+	return { start, end: windowed ? start + visible : count };
+}
+
+function Table({ scroller }: { scroller: Scroller }) {
 	const all = lines.value;
-	const windowed = all.length > visible + 20;
-	const start = windowed ? Math.min(from.value, Math.max(0, all.length - visible)) : 0;
-	const end = windowed ? start + visible : all.length;
+	const height = dense.value ? ROW.dense : ROW.tall;
+	const { start, end } = useDrawn(scroller, all.length, height);
 	const { byId } = histories.value;
 	const window = drawn.value;
 	return (

@@ -8,6 +8,7 @@ import { visible } from "../format.js";
 import { askTakeOver, holderWords } from "../keyboard.js";
 import { agentLink } from "../route.js";
 import { Button } from "./button.js";
+import { Check } from "./fields.js";
 import { LogView } from "./log-view.js";
 import { type TerminalState, TerminalView, useTerminalState } from "./terminal-view.js";
 import { When } from "./time.js";
@@ -84,16 +85,7 @@ function Mode({ agent, state, runs }: { agent: Agent; state: TerminalState; runs
 				</span>
 			)}
 			<span class="push" />
-			<label>
-				<input
-					type="checkbox"
-					checked={spoken.value}
-					onChange={(event) => {
-						spoken.value = event.currentTarget.checked;
-					}}
-				/>{" "}
-				Screen reader
-			</label>
+			<Check label="Screen reader" value={spoken} />
 			{navigator.clipboard !== undefined && (
 				<Button
 					harmless

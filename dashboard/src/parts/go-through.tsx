@@ -8,9 +8,9 @@ import { answers } from "../answers.js";
 import { agents } from "../fleet.js";
 import { going, goTo } from "../going.js";
 import { cliOf } from "../state-words.js";
-import { QuestionBody } from "./card.js";
 import { Dialog } from "./dialog.js";
 import { StateMark } from "./mark.js";
+import { QuestionBody } from "./question-body.js";
 import { Words } from "./text.js";
 
 export function GoThroughDialog() {

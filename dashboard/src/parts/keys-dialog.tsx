@@ -10,7 +10,7 @@ const KEYS = [
 	["j  k", "next, previous row"],
 	["Enter", "open"],
 	["/", "filter"],
-	["n  N", "next, previous that needs you"],
+	["n  N", "next, previous agent that needs you"],
 	["1 – 9", "choose that answer, in the focused card"],
 	["m", "write a message, or answer"],
 	["a", "take control of the terminal"],

@@ -9,6 +9,7 @@ import { visible } from "../format.js";
 import { isLive } from "../live.js";
 import { place } from "../route.js";
 import { Button } from "./button.js";
+import { SearchField } from "./fields.js";
 import { Marked } from "./marked.js";
 
 const PAGE = 300;
@@ -17,14 +18,13 @@ const LINES_MAX = 3_000;
 /** New lines are read at most this often. */
 const FOLLOW_MS = 300;
 
-export function LogView({ id }: { id: string }) {
+/** The lines of a log: the newest page or the one with a match, older ones on request, and new ones as they arrive. */
+function useLog(id: string, box: { current: HTMLElement | null }, found: Found) {
 	const lines = useSignal<readonly LogLineJson[]>([]);
 	const older = useSignal<string | null>(null);
 	const newer = useSignal<string | null>(null);
-	const found = useSignal<Search | null>(null);
 	const problem = useSignal<string | null>(null);
 	const isPart = useSignal(false);
-	const box = useRef<HTMLDivElement>(null);
 	const readNewer = useRef<() => Promise<void>>(async () => {});
 
 	const toEnd = () =>
@@ -82,6 +82,13 @@ export function LogView({ id }: { id: string }) {
 		return undefined;
 	};
 
+	return { lines, older, problem, isPart, readOlder, readNewer: () => readNewer.current() };
+}
+
+export function LogView({ id }: { id: string }) {
+	const found = useSignal<Search | null>(null);
+	const box = useRef<HTMLDivElement>(null);
+	const { lines, older, problem, isPart, readOlder, readNewer } = useLog(id, box, found);
 	return (
 		<>
 			<SearchBox id={id} found={found} />
@@ -111,7 +118,7 @@ export function LogView({ id }: { id: string }) {
 							<Button
 								look="link"
 								harmless
-								do={() => readNewer.current().then(() => undefined)}
+								do={() => readNewer().then(() => undefined)}
 								failed="Not read"
 							>
 								Newer lines
@@ -189,14 +196,11 @@ function SearchBox({ id, found }: { id: string; found: Found }) {
 	};
 	return (
 		<form class="log-tools" onSubmit={search}>
-			<input
-				type="search"
-				placeholder="Search the whole log"
-				aria-label="Search the whole log"
+			<SearchField
+				label="Search the whole log"
 				value={text}
-				onInput={(event) => {
-					text.value = event.currentTarget.value;
-					if (text.value === "") found.value = null;
+				onClear={() => {
+					found.value = null;
 				}}
 			/>
 			<button type="submit" class="button">

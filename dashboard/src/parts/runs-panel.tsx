@@ -13,6 +13,7 @@ import { tickOf } from "../ticks.js";
 import { useRead } from "../use-read.js";
 import { Button } from "./button.js";
 import { Hatch, useWidth } from "./day-strip.js";
+import { Head } from "./head.js";
 import { Mark, type MarkProps } from "./mark.js";
 import { summarize } from "./strip.js";
 import { Words } from "./text.js";
@@ -107,19 +108,9 @@ const isCrash = ({ exit }: RunJson) => exit !== null && tickOf(exit.cause, exit.
 function RunTable({ runs }: { runs: readonly RunJson[] }) {
 	return (
 		<table>
-			<thead>
-				<tr>
-					<th scope="col" class="num">
-						Run
-					</th>
-					<th scope="col">Began</th>
-					<th scope="col" class="num">
-						Lasted
-					</th>
-					<th scope="col">Ended because</th>
-					<th scope="col">Reaction of Reeve</th>
-				</tr>
-			</thead>
+			<Head
+				columns={[["Run", "num"], "Began", ["Lasted", "num"], "Ended because", "Reaction of Reeve"]}
+			/>
 			<tbody>
 				{runs.map((run) => (
 					<tr key={run.run_id}>

@@ -1,6 +1,6 @@
 /** Text of agents and programs: always text, isolated in its direction, with control characters made visible. */
 
-import { visible, visibleLine } from "../format.js";
+import { sentence, visible, visibleLine } from "../format.js";
 
 export function Words({ children }: { children: string }) {
 	return <bdi>{visibleLine(children)}</bdi>;
@@ -12,5 +12,13 @@ export function Code({ children, class: more = "" }: { children: string; class?:
 		<pre class={`code ${more}`}>
 			<bdi>{visible(children)}</bdi>
 		</pre>
+	);
+}
+
+export function Reason({ children }: { children: string }) {
+	return (
+		<p class="soft">
+			<Words>{sentence(children)}</Words>
+		</p>
 	);
 }

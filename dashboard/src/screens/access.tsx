@@ -7,6 +7,8 @@ import { call } from "../api.js";
 import { Button } from "../parts/button.js";
 import { Copy } from "../parts/copy.js";
 import { ask } from "../parts/dialog.js";
+import { Select } from "../parts/fields.js";
+import { Head } from "../parts/head.js";
 import { PushSwitch } from "../parts/push-switch.js";
 import { Words } from "../parts/text.js";
 import { Age, When } from "../parts/time.js";
@@ -45,9 +47,11 @@ export function Access() {
 	);
 }
 
+const SCOPES = { operate: "Read and act", read: "Read only" } as const;
+
 function NewLink() {
 	const link = useSignal<string | null>(null);
-	const scope = useSignal("operate");
+	const scope = useSignal<keyof typeof SCOPES>("operate");
 	const create = async () => {
 		const { path } = await call("POST /api/v1/login-links", { body: { scope: scope.value } });
 		link.value = `${location.origin}${path}`;
@@ -57,16 +61,7 @@ function NewLink() {
 		<section>
 			<h2>Another browser</h2>
 			<div class="filters">
-				<select
-					aria-label="Access of the new browser"
-					value={scope.value}
-					onChange={(event) => {
-						scope.value = event.currentTarget.value;
-					}}
-				>
-					<option value="operate">Read and act</option>
-					<option value="read">Read only</option>
-				</select>
+				<Select label="Access of the new browser" value={scope} options={SCOPES} />
 				<Button do={create} failed="No link made">
 					New link
 				</Button>
@@ -99,18 +94,7 @@ function TokenTable({
 				<p class="soft">{empty}</p>
 			) : (
 				<table class="cards-table">
-					<thead>
-						<tr>
-							<th scope="col">Name</th>
-							<th scope="col">Access</th>
-							<th scope="col">Made</th>
-							<th scope="col">Last used</th>
-							<th scope="col">Ends</th>
-							<th scope="col">
-								<span class="away">Action</span>
-							</th>
-						</tr>
-					</thead>
+					<Head columns={["Name", "Access", "Made", "Last used", "Ends", ["Action", "away"]]} />
 					<tbody>
 						{tokens.map((token) => (
 							<TokenRow key={token.id} token={token} again={again} />

@@ -13,7 +13,7 @@ import { NeedCard } from "../parts/card.js";
 import { Composer, Messages } from "../parts/composer.js";
 import { DayStrip } from "../parts/day-strip.js";
 import { Dialog } from "../parts/dialog.js";
-import { SettingsPanel, UsagePanel, useDetail, WhyPanel } from "../parts/facts.js";
+import { SettingsPanel, useDetail, WhyPanel } from "../parts/facts.js";
 import { LogView } from "../parts/log-view.js";
 import { StateMark } from "../parts/mark.js";
 import { RunCards } from "../parts/runs-panel.js";
@@ -22,6 +22,7 @@ import { summarize } from "../parts/strip.js";
 import { Subtabs } from "../parts/subtabs.js";
 import { Words } from "../parts/text.js";
 import { When } from "../parts/time.js";
+import { UsagePanel } from "../parts/usage-panel.js";
 import { agentLink } from "../route.js";
 import { cliOf, StateLine } from "../state-words.js";
 import { openTerminal, type TerminalSocket } from "../terminal-socket.js";
@@ -155,14 +156,11 @@ function RunsTab({
 	);
 }
 
-function ScreenTab({ agent, lastOutput }: { agent: Agent; lastOutput: readonly string[] }) {
-	const exact = useSignal(false);
+/** The keyboard of the terminal, while this page wants it. */
+function useKeyboard(id: string, run: string | null, runs: boolean) {
 	const wanted = useSignal<"watch" | "type" | "take_over">("watch");
 	const mine = useSignal(false);
 	const socket = useRef<TerminalSocket | null>(null);
-	const { id, run_id: run, process, kind } = agent;
-	const runs = kind === "session" && process === "running";
-	const { screen, holder, ended } = useScreen(id, runs ? run : null);
 	useEffect(() => {
 		const want = wanted.value;
 		if (want === "watch" || !runs) return undefined;
@@ -194,6 +192,15 @@ function ScreenTab({ agent, lastOutput }: { agent: Agent; lastOutput: readonly s
 			mine.value = false;
 		};
 	}, [id, run, wanted.value, runs]);
+	return { wanted, mine, write: (text: string) => socket.current?.write(text) };
+}
+
+function ScreenTab({ agent, lastOutput }: { agent: Agent; lastOutput: readonly string[] }) {
+	const exact = useSignal(false);
+	const { id, run_id: run, process, kind } = agent;
+	const runs = kind === "session" && process === "running";
+	const { screen, holder, ended } = useScreen(id, runs ? run : null);
+	const { wanted, mine, write } = useKeyboard(id, run, runs);
 	const cards = cardsFor(agent);
 	const other = mine.value ? null : holder.value;
 	return (
@@ -253,7 +260,7 @@ function ScreenTab({ agent, lastOutput }: { agent: Agent; lastOutput: readonly s
 			</section>
 			<div class="dock">
 				{mine.value ? (
-					<KeyBoard send={(text) => socket.current?.write(text)} />
+					<KeyBoard send={write} />
 				) : cards.length > 0 ? (
 					cards.map((card) => <NeedCard key={card.key} card={card} bare />)
 				) : (

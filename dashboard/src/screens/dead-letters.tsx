@@ -4,10 +4,11 @@ import { useSignal } from "@preact/signals";
 import { Fragment } from "preact";
 import type { TaskJson } from "../../../src/http/contract/tasks.js";
 import { closeCircuit } from "../actions.js";
-import { list } from "../fleet.js";
+import { type Agent, list } from "../fleet.js";
 import { countOf, sentence } from "../format.js";
 import { letters, moreLetters } from "../inbox.js";
 import { Button } from "../parts/button.js";
+import { Head } from "../parts/head.js";
 import { askDiscard, askReplay } from "../parts/letter-actions.js";
 import { Mark } from "../parts/mark.js";
 import { mayHaveTakenEffect, reasonOf, TaskMark } from "../parts/task-state.js";
@@ -61,29 +62,19 @@ export function DeadLetters({ picked }: { picked: string | undefined }) {
 						{selected.length === 0 ? "Discard…" : `Discard ${selected.length}…`}
 					</Button>
 					<span class="push" />
-					<AgentSelect
-						value={agent.value}
-						ids={ids}
-						onChange={(id) => {
-							agent.value = id;
-						}}
-					/>
+					<AgentSelect value={agent} ids={ids} />
 				</div>
 			)}
 			<table class="cards-table">
-				<thead>
-					<tr>
-						<th scope="col">
-							<span class="away">Select</span>
-						</th>
-						<th scope="col">Failed at</th>
-						<th scope="col">Agent and action</th>
-						<th scope="col">Why</th>
-						<th scope="col" class="num wide-only">
-							Attempts
-						</th>
-					</tr>
-				</thead>
+				<Head
+					columns={[
+						["Select", "away"],
+						"Failed at",
+						"Agent and action",
+						"Why",
+						["Attempts", "num wide-only"],
+					]}
+				/>
 				<tbody>
 					{shown.map((task) => (
 						<LetterRow
@@ -173,77 +164,67 @@ export function Circuits({ alone = false }: { alone?: boolean }) {
 				</span>
 			</div>
 			<table class="cards-table">
-				<thead>
-					<tr>
-						<th scope="col">Agent</th>
-						<th scope="col">Circuit</th>
-						<th scope="col">Last failure</th>
-						<th scope="col">
-							<span class="away">Action</span>
-						</th>
-					</tr>
-				</thead>
+				<Head columns={["Agent", "Circuit", "Last failure", ["Action", "away"]]} />
 				<tbody>
-					{sorted.map(
-						({
-							id,
-							circuit,
-							circuit_open_until: until,
-							consecutive_failures: failures,
-							last_failure_at: failed,
-							reason,
-						}) => (
-							<tr key={id}>
-								<td>
-									<b>
-										<Words>{id}</Words>
-									</b>
-								</td>
-								<td>
-									<span class="cell-mark">
-										<Mark
-											{...(circuit === "open"
-												? { shape: "triangle", tone: "amber" }
-												: circuit === "half_open"
-													? { shape: "half", tone: "blue" }
-													: ({ shape: "ring", tone: "green" } as const))}
-										/>
-										<span>
-											<span class={circuit === "open" ? "word urgent amber" : ""}>
-												{sentence(circuit.replace("_", " "))}
-											</span>
-											{circuit === "open" && until !== null && (
-												<span class="faint">
-													{" "}
-													· next try <Until at={until} />
-												</span>
-											)}
-											{circuit !== "open" && failures > 0 && (
-												<span class="faint"> · {countOf(failures, "failure")} in a row</span>
-											)}
-										</span>
-									</span>
-								</td>
-								<td class="soft full">
-									{failed !== null && (
-										<>
-											{circuit !== "closed" && <Words>{`${reason} · `}</Words>}
-											<Age since={failed} /> ago
-										</>
-									)}
-								</td>
-								<td class="actions">
-									{circuit !== "closed" && (
-										<Button do={() => closeCircuit(id)} failed="Not closed">
-											Close circuit
-										</Button>
-									)}
-								</td>
-							</tr>
-						),
-					)}
+					{sorted.map((agent) => (
+						<CircuitRow key={agent.id} agent={agent} />
+					))}
 				</tbody>
 			</table>
 		</Frame>
+	);
+}
+
+function CircuitRow({ agent }: { agent: Agent }) {
+	const { id, circuit, circuit_open_until: until, last_failure_at: failed, reason } = agent;
+	const failures = agent.consecutive_failures;
+	return (
+		<tr>
+			<td>
+				<b>
+					<Words>{id}</Words>
+				</b>
+			</td>
+			<td>
+				<span class="cell-mark">
+					<Mark
+						{...(circuit === "open"
+							? { shape: "triangle", tone: "amber" }
+							: circuit === "half_open"
+								? { shape: "half", tone: "blue" }
+								: ({ shape: "ring", tone: "green" } as const))}
+					/>
+					<span>
+						<span class={circuit === "open" ? "word urgent amber" : ""}>
+							{sentence(circuit.replace("_", " "))}
+						</span>
+						{circuit === "open" && until !== null && (
+							<span class="faint">
+								{" "}
+								· next try <Until at={until} />
+							</span>
+						)}
+						{circuit !== "open" && failures > 0 && (
+							<span class="faint"> · {countOf(failures, "failure")} in a row</span>
+						)}
+					</span>
+				</span>
+			</td>
+			<td class="soft full">
+				{failed !== null && (
+					<>
+						{circuit !== "closed" && <Words>{`${reason} · `}</Words>}
+						<Age since={failed} /> ago
+					</>
+				)}
+			</td>
+			<td class="actions">
+				{circuit !== "closed" && (
+					<Button do={() => closeCircuit(id)} failed="Not closed">
+						Close circuit
+					</Button>
+				)}
+			</td>
+		</tr>
 	);
 }

@@ -10,6 +10,8 @@ import { now } from "../clock.js";
 import { list, onEvent } from "../fleet.js";
 import { visibleLine } from "../format.js";
 import { Button } from "../parts/button.js";
+import { Check, Select } from "../parts/fields.js";
+import { Head } from "../parts/head.js";
 import { Words } from "../parts/text.js";
 import { When } from "../parts/time.js";
 import { TimeTabs } from "../parts/time-tabs.js";
@@ -52,47 +54,47 @@ interface Shown extends Pick<ReeveEvent, "seq" | "at"> {
 	readonly data: unknown;
 }
 
-export function Events() {
-	const minutes = useSignal("720");
-	const type = useSignal("");
-	const agent = useSignal("");
-	const follow = useSignal(true);
+interface Filter {
+	readonly minutes: keyof typeof WINDOWS;
+	readonly type: keyof typeof GROUPS;
+	/** Empty for all. */
+	readonly agent: string;
+}
+
+/** The events of a filter: the newest page, older ones on request, and new ones as they arrive. */
+function useEvents(filter: Filter, toEnd: () => void, isAtEnd: () => boolean) {
+	const { minutes, type, agent } = filter;
 	const events = useSignal<readonly Shown[]>([]);
 	const next = useSignal<number | null>(null);
 	const problem = useSignal<string | null>(null);
 	const isRead = useSignal(false);
-	const end = useRef<HTMLDivElement>(null);
 	const query = () => ({
 		limit: PAGE,
-		...(minutes.value === ""
+		...(minutes === ""
 			? {}
-			: { since: new Date(now.peek() - Number(minutes.value) * 60_000).toISOString() }),
-		...(type.value === "" ? {} : { type: type.value }),
-		...(agent.value === "" ? {} : { agent: agent.value }),
+			: { since: new Date(now.peek() - Number(minutes) * 60_000).toISOString() }),
+		...(type === "" ? {} : { type }),
+		...(agent === "" ? {} : { agent }),
 	});
-	const toEnd = () => {
-		if (follow.value) requestAnimationFrame(() => end.current?.scrollIntoView({ block: "end" }));
+	const readNewest = async () => {
+		const page = await call("GET /api/v1/events/list", { query: query() });
+		events.value = joinEvents([...page.events].reverse(), events.value);
+		next.value = page.next;
 	};
-	/** New rows move nothing while earlier ones are being read. */
-	const isAtEnd = () =>
-		(end.current?.getBoundingClientRect().top ?? 0) <= innerHeight + NEAR_END_PX;
-	const readOlder = async (before: number | null) => {
+	const readOlder = async () => {
+		if (next.value === null) return undefined;
 		const page = await call("GET /api/v1/events/list", {
-			query: before === null ? query() : { ...query(), before },
+			query: { ...query(), before: next.value },
 		});
 		const found = [...page.events].reverse();
-		events.value =
-			before === null
-				? joinEvents(found, events.value)
-				: [...found, ...events.value].slice(0, EVENTS_MAX);
+		events.value = [...found, ...events.value].slice(0, EVENTS_MAX);
 		next.value = page.next;
 		return undefined;
 	};
-	const key = `${minutes.value}|${type.value}|${agent.value}`;
 	useEffect(() => {
 		events.value = [];
 		isRead.value = false;
-		readOlder(null).then(
+		readNewest().then(
 			() => {
 				problem.value = null;
 				isRead.value = true;
@@ -105,7 +107,7 @@ export function Events() {
 		let waiting: Shown[] = [];
 		let timer: number | null = null;
 		const stop = onEvent((event) => {
-			if (!isWanted(event, type.value, agent.value)) return;
+			if (!isWanted(event, type, agent)) return;
 			waiting.push(event);
 			timer ??= setTimeout(() => {
 				timer = null;
@@ -119,7 +121,25 @@ export function Events() {
 			stop();
 			if (timer !== null) clearTimeout(timer);
 		};
-	}, [key]);
+	}, [minutes, type, agent]);
+	return { events, next, problem, isRead, readOlder };
+}
+
+export function Events() {
+	const minutes = useSignal<Filter["minutes"]>("720");
+	const type = useSignal<Filter["type"]>("");
+	const agent = useSignal("");
+	const follow = useSignal(true);
+	const end = useRef<HTMLDivElement>(null);
+	const toEnd = () => {
+		if (follow.value) requestAnimationFrame(() => end.current?.scrollIntoView({ block: "end" }));
+	};
+	/** New rows move nothing while earlier ones are being read. */
+	const isAtEnd = () =>
+		(end.current?.getBoundingClientRect().top ?? 0) <= innerHeight + NEAR_END_PX;
+	const filter = { minutes: minutes.value, type: type.value, agent: agent.value };
+	const { events, next, problem, isRead, readOlder } = useEvents(filter, toEnd, isAtEnd);
+	useEffect(toEnd, [follow.value]);
 	return (
 		<div class="tasks-page">
 			<TimeTabs current="events" />
@@ -128,28 +148,12 @@ export function Events() {
 				<div class="filters">
 					<Select label="Time" value={minutes} options={WINDOWS} />
 					<Select label="Kind" value={type} options={GROUPS} />
-					<AgentSelect
-						value={agent.value}
-						ids={list.value.map(({ id }) => id)}
-						onChange={(id) => {
-							agent.value = id;
-						}}
-					/>
-					<label>
-						<input
-							type="checkbox"
-							checked={follow.value}
-							onChange={(event) => {
-								follow.value = event.currentTarget.checked;
-								toEnd();
-							}}
-						/>{" "}
-						Follow
-					</label>
+					<AgentSelect value={agent} ids={list.value.map(({ id }) => id)} />
+					<Check label="Follow" value={follow} />
 				</div>
 				{problem.value !== null && <p class="soft">{problem}</p>}
 				{next.value !== null && (
-					<Button look="link" harmless do={() => readOlder(next.value)} failed="Not read">
+					<Button look="link" harmless do={readOlder} failed="Not read">
 						Older events
 					</Button>
 				)}
@@ -186,32 +190,6 @@ function joinEvents(list: readonly Shown[], more: readonly Shown[]): readonly Sh
 	return [...list, ...more.filter((event) => !known.has(keyOf(event)))];
 }
 
-function Select({
-	label,
-	value,
-	options,
-}: {
-	label: string;
-	value: { value: string };
-	options: Readonly<Record<string, string>>;
-}) {
-	return (
-		<select
-			aria-label={label}
-			value={value.value}
-			onChange={(event) => {
-				value.value = event.currentTarget.value;
-			}}
-		>
-			{Object.entries(options).map(([key, text]) => (
-				<option key={key} value={key}>
-					{text}
-				</option>
-			))}
-		</select>
-	);
-}
-
 function isWanted(event: Shown, type: string, agent: string): boolean {
 	if (agent !== "" && event.agent !== agent) return false;
 	return (
@@ -225,14 +203,7 @@ function isWanted(event: Shown, type: string, agent: string): boolean {
 function EventTable({ events }: { events: readonly Shown[] }) {
 	return (
 		<table class="cards-table">
-			<thead>
-				<tr>
-					<th scope="col">Time</th>
-					<th scope="col">Agent or task</th>
-					<th scope="col">What</th>
-					<th scope="col">Details</th>
-				</tr>
-			</thead>
+			<Head columns={["Time", "Agent or task", "What", "Details"]} />
 			<tbody>
 				{events.map((event) => (
 					<Row key={`${event.host ?? ""} ${event.seq}`} event={event} />

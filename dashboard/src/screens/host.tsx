@@ -6,6 +6,7 @@ import { now } from "../clock.js";
 import { renderAge, renderBytes, sentence, visibleLine } from "../format.js";
 import { remotes } from "../hosts.js";
 import { Button } from "../parts/button.js";
+import { Head } from "../parts/head.js";
 import { Mark, type MarkProps } from "../parts/mark.js";
 import { Words } from "../parts/text.js";
 import { Age, When } from "../parts/time.js";
@@ -83,13 +84,7 @@ function Findings({ host }: { host: HostJson }) {
 				. <Words>{problem ?? ""}</Words>
 			</p>
 			<table class="cards-table">
-				<thead>
-					<tr>
-						<th scope="col">Check</th>
-						<th scope="col">Result</th>
-						<th scope="col">Fix</th>
-					</tr>
-				</thead>
+				<Head columns={["Check", "Result", "Fix"]} />
 				<tbody>
 					{daemon.problems.map((text) => (
 						<Finding key={text} name="daemon" status="fail" detail={text} fix={null} />
@@ -136,16 +131,7 @@ function Remotes() {
 		<section>
 			<h2>Other hosts</h2>
 			<table class="cards-table">
-				<thead>
-					<tr>
-						<th scope="col">Host</th>
-						<th scope="col">State</th>
-						<th scope="col">Address</th>
-						<th scope="col">
-							<span class="away">Action</span>
-						</th>
-					</tr>
-				</thead>
+				<Head columns={["Host", "State", "Address", ["Action", "away"]]} />
 				<tbody>
 					{remotes.value.map(({ name, type, address, state, since, reason, version }) => (
 						<tr key={name}>
@@ -206,15 +192,7 @@ function Services({ host: { daemon } }: { host: HostJson }) {
 			<section>
 				<h2>Services</h2>
 				<table>
-					<thead>
-						<tr>
-							<th scope="col">Service</th>
-							<th scope="col">State</th>
-							<th scope="col" class="num">
-								Restarts
-							</th>
-						</tr>
-					</thead>
+					<Head columns={["Service", "State", ["Restarts", "num"]]} />
 					<tbody>
 						{daemon.services.map(({ name, state, restarts }) => (
 							<tr key={name}>
@@ -238,13 +216,7 @@ function Services({ host: { daemon } }: { host: HostJson }) {
 			<section>
 				<h2>Backends</h2>
 				<table class="cards-table">
-					<thead>
-						<tr>
-							<th scope="col">Backend</th>
-							<th scope="col">Usable</th>
-							<th scope="col">How, or why not</th>
-						</tr>
-					</thead>
+					<Head columns={["Backend", "Usable", "How, or why not"]} />
 					<tbody>
 						{daemon.backends.map(({ name, usable, auto, reason }) => (
 							<tr key={name}>

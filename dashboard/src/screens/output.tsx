@@ -9,6 +9,7 @@ import { apiOf, send } from "../api.js";
 import { now } from "../clock.js";
 import { visible } from "../format.js";
 import { isLive } from "../live.js";
+import { Check, SearchField, Select } from "../parts/fields.js";
 import { Words } from "../parts/text.js";
 import { When } from "../parts/time.js";
 import { TimeTabs } from "../parts/time-tabs.js";
@@ -32,16 +33,19 @@ interface Line extends MergedLogJson {
 	readonly key: number;
 }
 
-export function Output() {
-	const scope = useSignal(place.value.query.get("agent") ?? "");
-	const minutes = useSignal("");
-	const pattern = useSignal("");
-	const applied = useSignal("");
-	const follow = useSignal(true);
+interface Wanted {
+	/** Empty for all agents of this host. */
+	readonly scope: string;
+	readonly minutes: keyof typeof WINDOWS;
+	readonly pattern: string;
+	readonly follow: boolean;
+}
+
+/** The lines that are wanted, as they arrive; `onShow` is called after new ones. */
+function useOutput(wanted: Wanted, onShow: () => void) {
 	const lines = useSignal<readonly Line[]>([]);
 	const isReading = useSignal(true);
 	const problem = useSignal<string | null>(null);
-	const box = useRef<HTMLDivElement>(null);
 	useEffect(() => {
 		const over = new AbortController();
 		let waiting: Line[] = [];
@@ -52,15 +56,13 @@ export function Output() {
 			lines.value = [...lines.value, ...waiting].slice(-LINES_MAX);
 			waiting = [];
 			isReading.value = false;
-			const element = box.current;
-			requestAnimationFrame(() => element?.scrollTo({ top: element.scrollHeight }));
+			onShow();
 		};
 		lines.value = [];
 		problem.value = null;
 		isReading.value = true;
-		const { host } = splitHost(scope.value);
-		const url = urlOf(scope.value, minutes.value, applied.value, follow.value);
-		readLines(url, over.signal, (line) => {
+		const { host } = splitHost(wanted.scope);
+		readLines(urlOf(wanted), over.signal, (line) => {
 			if (line.text !== undefined || line.removed) {
 				const agent = host === null ? line.agent : joinHost(host, line.agent);
 				waiting.push({ ...line, agent, key: count++ });
@@ -78,7 +80,27 @@ export function Output() {
 			over.abort();
 			if (timer !== null) clearTimeout(timer);
 		};
-	}, [scope.value, minutes.value, applied.value, follow.value, isLive.value]);
+	}, [...Object.values(wanted), isLive.value]);
+	return { lines, isReading, problem };
+}
+
+export function Output() {
+	const scope = useSignal(place.value.query.get("agent") ?? "");
+	const minutes = useSignal<Wanted["minutes"]>("");
+	const pattern = useSignal("");
+	const applied = useSignal("");
+	const follow = useSignal(true);
+	const box = useRef<HTMLDivElement>(null);
+	const wanted = {
+		scope: scope.value,
+		minutes: minutes.value,
+		pattern: applied.value,
+		follow: follow.value,
+	};
+	const { lines, isReading, problem } = useOutput(wanted, () => {
+		const element = box.current;
+		requestAnimationFrame(() => element?.scrollTo({ top: element.scrollHeight }));
+	});
 	return (
 		<div class="tasks-page">
 			<TimeTabs current="output" />
@@ -92,43 +114,20 @@ export function Output() {
 					}}
 				>
 					<ScopeSelect value={scope} />
-					<select
-						aria-label="Time"
-						value={minutes.value}
-						onChange={(event) => {
-							minutes.value = event.currentTarget.value;
-						}}
-					>
-						{Object.entries(WINDOWS).map(([key, text]) => (
-							<option key={key} value={key}>
-								{text}
-							</option>
-						))}
-					</select>
-					<input
-						type="search"
+					<Select label="Time" value={minutes} options={WINDOWS} />
+					<SearchField
 						id="filter"
-						placeholder="Only lines that match  /"
-						aria-label="Only lines that match this pattern"
+						label="Only lines that match this pattern"
+						hint="Only lines that match  /"
 						value={pattern}
-						onInput={(event) => {
-							pattern.value = event.currentTarget.value;
-							if (pattern.value === "") applied.value = "";
+						onClear={() => {
+							applied.value = "";
 						}}
 					/>
 					<button type="submit" class="button">
 						Filter
 					</button>
-					<label>
-						<input
-							type="checkbox"
-							checked={follow.value}
-							onChange={(event) => {
-								follow.value = event.currentTarget.checked;
-							}}
-						/>{" "}
-						Follow
-					</label>
+					<Check label="Follow" value={follow} />
 				</form>
 				{problem.value !== null && <p class="soft">{problem}</p>}
 				<div
@@ -173,7 +172,7 @@ function OneLine({ line }: { line: Line }) {
 	);
 }
 
-function urlOf(scope: string, minutes: string, pattern: string, follow: boolean): string {
+function urlOf({ scope, minutes, pattern, follow }: Wanted): string {
 	const { host, rest } = splitHost(scope);
 	const query = new URLSearchParams({
 		...(rest === "" ? {} : { agents: rest }),

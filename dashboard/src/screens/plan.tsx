@@ -7,6 +7,7 @@ import { renderTook, sentence } from "../format.js";
 import { AttemptBar, spanOf } from "../parts/attempt-bar.js";
 import { Button } from "../parts/button.js";
 import { ask } from "../parts/dialog.js";
+import { Head } from "../parts/head.js";
 import { TaskSide } from "../parts/task-side.js";
 import { PlanMark, TaskMark, TaskWords } from "../parts/task-state.js";
 import { Words } from "../parts/text.js";
@@ -179,17 +180,7 @@ function PlanTable({ plan, chosen, pick }: Shared) {
 	const span = spanOf(plan.tasks);
 	return (
 		<table class="cards-table">
-			<thead>
-				<tr>
-					<th scope="col">Task</th>
-					<th scope="col">Agent and action</th>
-					<th scope="col">Attempts</th>
-					<th scope="col" class="num">
-						Took
-					</th>
-					<th scope="col">State</th>
-				</tr>
-			</thead>
+			<Head columns={["Task", "Agent and action", "Attempts", ["Took", "num"], "State"]} />
 			<tbody>
 				{plan.tasks.map((task) => (
 					<tr

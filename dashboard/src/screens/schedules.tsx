@@ -6,6 +6,7 @@ import { call } from "../api.js";
 import { countOf, renderTook, sentence } from "../format.js";
 import { Button } from "../parts/button.js";
 import { Fact } from "../parts/facts.js";
+import { Head } from "../parts/head.js";
 import { Mark, type MarkProps } from "../parts/mark.js";
 import { Code, Words } from "../parts/text.js";
 import { Age, Until, When } from "../parts/time.js";
@@ -55,17 +56,7 @@ export function Schedules({ picked }: { picked: string | undefined }) {
 				</p>
 			) : (
 				<table class="cards-table">
-					<thead>
-						<tr>
-							<th scope="col">Schedule</th>
-							<th scope="col">When</th>
-							<th scope="col">Next</th>
-							<th scope="col">Last</th>
-							<th scope="col">
-								<span class="away">Actions</span>
-							</th>
-						</tr>
-					</thead>
+					<Head columns={["Schedule", "When", "Next", "Last", ["Actions", "away"]]} />
 					<tbody>
 						{found.map((schedule) => (
 							<Row key={schedule.id} schedule={schedule} picked={picked === schedule.id} />

@@ -8,6 +8,7 @@ import type { Routes } from "../../../src/http/contract/routes.js";
 import { explain } from "../act.js";
 import { call } from "../api.js";
 import { countOf, renderBytes, visible, visibleLine } from "../format.js";
+import { SearchField, Select } from "../parts/fields.js";
 import { Marked } from "../parts/marked.js";
 import { Words } from "../parts/text.js";
 import { When } from "../parts/time.js";
@@ -73,31 +74,15 @@ export function Search() {
 						go(`${linkTo("search")}?${new URLSearchParams({ text: text.value.trim() })}`);
 					}}
 				>
-					<input
-						type="search"
+					<SearchField
 						id="filter"
-						placeholder="Text in logs and transcripts  /"
-						aria-label="Search logs and transcripts"
-						maxLength={200}
+						label="Search logs and transcripts"
+						hint="Text in logs and transcripts  /"
+						lengthMax={200}
 						value={text}
-						onInput={(event) => {
-							text.value = event.currentTarget.value;
-						}}
 					/>
 					<ScopeSelect value={scope} />
-					<select
-						aria-label="Where"
-						value={kind.value}
-						onChange={(event) => {
-							kind.value = event.currentTarget.value as keyof typeof KINDS;
-						}}
-					>
-						{Object.entries(KINDS).map(([key, label]) => (
-							<option key={key} value={key}>
-								{label}
-							</option>
-						))}
-					</select>
+					<Select label="Where" value={kind} options={KINDS} />
 					<button type="submit" class="button main">
 						Search
 					</button>

@@ -5,31 +5,15 @@ import { now } from "../clock.js";
 import { list } from "../fleet.js";
 import { renderTook, visibleLine } from "../format.js";
 import { remotes } from "../hosts.js";
+import { Select } from "../parts/fields.js";
 import { go } from "../route.js";
 
-export function AgentSelect({
-	value,
-	ids,
-	onChange,
-}: {
-	value: string;
-	ids: readonly string[];
-	onChange: (id: string) => void;
-}) {
-	return (
-		<select
-			aria-label="Agent"
-			value={value}
-			onChange={(event) => onChange(event.currentTarget.value)}
-		>
-			<option value="">All agents</option>
-			{ids.map((id) => (
-				<option key={id} value={id}>
-					{visibleLine(id)}
-				</option>
-			))}
-		</select>
-	);
+export function AgentSelect({ value, ids }: { value: { value: string }; ids: readonly string[] }) {
+	const options = {
+		"": "All agents",
+		...Object.fromEntries(ids.map((id) => [id, visibleLine(id)])),
+	};
+	return <Select label="Agent" value={value} options={options} />;
 }
 
 /** Opens a task when its row is pressed; the link inside it does the same for the keyboard. */

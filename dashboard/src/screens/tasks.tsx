@@ -11,6 +11,8 @@ import { callAll } from "../hosts.js";
 import { letters, moreLetters } from "../inbox.js";
 import { AttemptBar, spanOf } from "../parts/attempt-bar.js";
 import { Button } from "../parts/button.js";
+import { Select } from "../parts/fields.js";
+import { Head } from "../parts/head.js";
 import { Subtabs } from "../parts/subtabs.js";
 import { TaskSide } from "../parts/task-side.js";
 import { PlanMark, reasonOf, TaskMark, TaskWords } from "../parts/task-state.js";
@@ -142,28 +144,8 @@ function TaskList({ picked }: { picked: string | undefined }) {
 		<>
 			<h1>Tasks</h1>
 			<div class="filters">
-				<select
-					aria-label="Status"
-					value={status.value}
-					onChange={(event) => {
-						status.value = event.currentTarget.value as Status | "";
-					}}
-				>
-					<option value="">All states</option>
-					{STATUSES.map((each) => (
-						<option key={each} value={each}>
-							{sentence(each.replaceAll("_", " "))}{" "}
-							{counts[each] === undefined ? "" : `(${counts[each]})`}
-						</option>
-					))}
-				</select>
-				<AgentSelect
-					value={agent.value}
-					ids={callable.value}
-					onChange={(id) => {
-						agent.value = id;
-					}}
-				/>
+				<Select label="Status" value={status} options={statusLabels(counts)} />
+				<AgentSelect value={agent} ids={callable.value} />
 			</div>
 			{problem.value !== null && <p class="soft">{problem}</p>}
 			{value.value !== null && tasks.length === 0 ? (
@@ -182,21 +164,22 @@ function TaskList({ picked }: { picked: string | undefined }) {
 	);
 }
 
+function statusLabels(
+	counts: Readonly<Partial<Record<Status, number>>>,
+): Readonly<Record<Status | "", string>> {
+	const labels = STATUSES.map((status) => {
+		const count = counts[status] === undefined ? "" : ` (${counts[status]})`;
+		return [status, `${sentence(status.replaceAll("_", " "))}${count}`];
+	});
+	return { "": "All states", ...Object.fromEntries(labels) };
+}
+
 function TaskTable({ tasks, picked }: { tasks: readonly TaskJson[]; picked: string | undefined }) {
 	return (
 		<table class="cards-table">
-			<thead>
-				<tr>
-					<th scope="col">Accepted</th>
-					<th scope="col">Agent and action</th>
-					<th scope="col">State</th>
-					<th scope="col">Attempts</th>
-					<th scope="col" class="num">
-						Took
-					</th>
-					<th scope="col">Why</th>
-				</tr>
-			</thead>
+			<Head
+				columns={["Accepted", "Agent and action", "State", "Attempts", ["Took", "num"], "Why"]}
+			/>
 			<tbody>
 				{tasks.map((task) => {
 					const link = linkTo("tasks", "list", task.task_id);
@@ -255,17 +238,7 @@ function Plans() {
 				</p>
 			)}
 			<table class="cards-table">
-				<thead>
-					<tr>
-						<th scope="col">Accepted</th>
-						<th scope="col">Plan</th>
-						<th scope="col">State</th>
-						<th scope="col" class="num">
-							Took
-						</th>
-						<th scope="col">Why</th>
-					</tr>
-				</thead>
+				<Head columns={["Accepted", "Plan", "State", ["Took", "num"], "Why"]} />
 				<tbody>
 					{plans.map((plan) => {
 						const link = linkTo("plans", plan.plan_id);

@@ -4,10 +4,12 @@ import { useSignal } from "@preact/signals";
 import type { AccountJson, BudgetJson, UsageRowJson } from "../../../src/http/contract/history.js";
 import { call } from "../api.js";
 import { renderCount, renderUsd, visibleLine } from "../format.js";
-import { DayBars, sumDays } from "../parts/facts.js";
+import { Select } from "../parts/fields.js";
+import { Head } from "../parts/head.js";
 import { Mark } from "../parts/mark.js";
 import { Words } from "../parts/text.js";
 import { Until } from "../parts/time.js";
+import { DayBars, sumDays } from "../parts/usage-panel.js";
 import { agentLink } from "../route.js";
 import { useRead } from "../use-read.js";
 
@@ -39,11 +41,13 @@ function totalsBy(
 	return [...totals.values()].sort((a, b) => (b.usd ?? 0) - (a.usd ?? 0) || tokens(b) - tokens(a));
 }
 
+const PERIODS = { "7": "7 days", "14": "14 days", "31": "31 days" } as const;
+
 export function Usage() {
-	const days = useSignal(7);
+	const days = useSignal<keyof typeof PERIODS>("7");
 	const { value, problem } = useRead(
-		(signal) => call("GET /api/v1/usage", { query: { days: days.value }, signal }),
-		String(days.value),
+		(signal) => call("GET /api/v1/usage", { query: { days: Number(days.value) }, signal }),
+		days.value,
 		({ type }) => type.startsWith("account.") || type === "agent.turn_finished",
 	);
 	const reply = value.value;
@@ -68,19 +72,11 @@ export function Usage() {
 					only.
 				</span>
 				<span class="push" />
-				<select
-					aria-label="Days"
-					value={days.value}
-					onChange={(event) => {
-						days.value = Number(event.currentTarget.value);
-					}}
-				>
-					<option value="7">7 days</option>
-					<option value="14">14 days</option>
-					<option value="31">31 days</option>
-				</select>
+				<Select label="Days" value={days} options={PERIODS} />
 			</div>
-			{reply.days.length > 0 && <DayBars days={sumDays(reply.days, reply.today, days.value)} />}
+			{reply.days.length > 0 && (
+				<DayBars days={sumDays(reply.days, reply.today, Number(days.value))} />
+			)}
 			<Budgets budgets={reply.budgets ?? []} />
 			<Accounts accounts={reply.accounts} rows={reply.days} />
 			<Totals
@@ -130,16 +126,7 @@ function Budgets({ budgets }: { budgets: readonly BudgetJson[] }) {
 		<section>
 			<h2>Budgets today</h2>
 			<table class="cards-table">
-				<thead>
-					<tr>
-						<th scope="col">Budget of</th>
-						<th scope="col">State</th>
-						<th scope="col">Used</th>
-						<th scope="col">
-							<span class="away">Share</span>
-						</th>
-					</tr>
-				</thead>
+				<Head columns={["Budget of", "State", "Used", ["Share", "away"]]} />
 				<tbody>
 					{used.map(({ budget: { of, name }, use: { share, text } }) => (
 						<tr key={`${of} ${name} ${text}`}>
@@ -197,19 +184,7 @@ function Accounts({
 		<section>
 			<h2>Accounts</h2>
 			<table class="cards-table">
-				<thead>
-					<tr>
-						<th scope="col">Account</th>
-						<th scope="col">Limit</th>
-						<th scope="col">Agents</th>
-						<th scope="col" class="num">
-							Cost
-						</th>
-						<th scope="col" class="num">
-							Tokens
-						</th>
-					</tr>
-				</thead>
+				<Head columns={["Account", "Limit", "Agents", ["Cost", "num"], ["Tokens", "num"]]} />
 				<tbody>
 					{sorted.map(({ account, agents, limited, until, reason }) => {
 						const used = totals.get(account);
@@ -267,23 +242,9 @@ function Totals({
 			{totals.length === 0 && <p class="soft">No agent has reported usage in this time.</p>}
 			{totals.length > 0 && (
 				<table>
-					<thead>
-						<tr>
-							<th scope="col">{head}</th>
-							<th scope="col" class="num">
-								Cost
-							</th>
-							<th scope="col" class="num">
-								Input
-							</th>
-							<th scope="col" class="num">
-								Output
-							</th>
-							<th scope="col" class="num">
-								Cache
-							</th>
-						</tr>
-					</thead>
+					<Head
+						columns={[head, ["Cost", "num"], ["Input", "num"], ["Output", "num"], ["Cache", "num"]]}
+					/>
 					<tbody>
 						{totals.map(({ key, usd, input, output, cache }) => (
 							<tr key={key}>
