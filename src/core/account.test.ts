@@ -12,13 +12,12 @@ import {
 	isHeld,
 	type LimitedAccount,
 	type LimitHit,
-	lastTurn,
 	PROVEN_AFTER_MS,
 	readAccountState,
 	STAGGER_MS,
-	type Turn,
 	type UsageLimitSettings,
 } from "./account.js";
+import { lastTurn, type Turn } from "./last-turn.js";
 
 const HOUR_MS = 3_600_000;
 const NOW_MS = 1_000 * HOUR_MS;

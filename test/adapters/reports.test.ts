@@ -4,8 +4,8 @@ import { copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { lastTurn } from "../../src/core/account.js";
 import type { KnownActivity } from "../../src/core/activity.js";
+import { lastTurn } from "../../src/core/last-turn.js";
 import { adapterOf } from "../../src/sessions/adapters.js";
 import { createSpoolReader, spoolOf } from "../../src/sessions/spool.js";
 

@@ -7,6 +7,7 @@
 import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { constants } from "node:os";
 import { join } from "node:path";
+import { readJsonFile } from "../../home/numbered-files.js";
 import { readIdentity } from "../../host/process-identity.js";
 import { readProcessTable } from "../../host/process-table.js";
 import { signalVerified } from "../../host/process-tree.js";
@@ -29,12 +30,12 @@ export function createEarlierFiles(folder: string, backend: string): EarlierFile
 	const runs = join(folder, "runs");
 	const exitOfHolder = join(folder, "exits");
 	const handle = (runId: string) =>
-		readJson<{ readonly handle: RunHandle | null }>(join(runs, `${runId}.json`))?.handle ??
-		readJson<RunHandle>(join(runs, `${runId}.handle`)) ??
+		readJsonFile<{ readonly handle: RunHandle | null }>(join(runs, `${runId}.json`))?.handle ??
+		readJsonFile<RunHandle>(join(runs, `${runId}.handle`)) ??
 		readStarted(join(runs, `${runId}.started`), runId, backend);
 	return {
 		exit: (runId) =>
-			readJson<{ readonly exit: RunExit }>(join(exitOfHolder, `${runId}.json`))?.exit ??
+			readJsonFile<{ readonly exit: RunExit }>(join(exitOfHolder, `${runId}.json`))?.exit ??
 			readLauncherExit(join(runs, `${runId}.exit`), runId),
 		handle,
 		forget(runId) {
@@ -52,15 +53,6 @@ function listOf(folder: string): string[] {
 		return readdirSync(folder);
 	} catch {
 		return [];
-	}
-}
-
-/** Null when there is none, or none that can be read. */
-function readJson<T>(path: string): T | null {
-	try {
-		return JSON.parse(readFileSync(path, "utf8")) as T;
-	} catch {
-		return null;
 	}
 }
 

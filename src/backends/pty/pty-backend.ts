@@ -36,19 +36,23 @@ import type {
 	TerminalSize,
 	TerminalViewer,
 } from "../../ports/backend.js";
-import { AgentFolders, folderName, isRunId } from "./agent-folder.js";
+import { AgentFolders, isRunId } from "./agent-folder.js";
 import { ConnectionLost } from "./connection.js";
 import { describeEnded, describeTree } from "./describe-processes.js";
 import { createEarlierFiles, type EarlierFiles } from "./earlier-version.js";
-import { type FoundRun, findRun } from "./find-run.js";
+import { findRun } from "./find-run.js";
 import { agentFolderOf, groupsOf } from "./handle.js";
 import type { HeldRun } from "./held-run.js";
 import { KnownRuns, recoveredAs } from "./known-runs.js";
 import { LeftProcesses } from "./left-processes.js";
 import { createStarterGroups, type GroupsOfStarter } from "./run-groups.js";
-import { type RunRecord, readRecord } from "./run-record.js";
-import { killTree, listTree, type ShimConnection, signalWorkers } from "./shim-connection.js";
-import { type ShimStart, startShim } from "./start-run.js";
+import {
+	killThroughShim,
+	listTree,
+	type ShimConnection,
+	signalWorkers,
+} from "./shim-connection.js";
+import { RunStarts } from "./start-run.js";
 import { StarterClient } from "./starter-client.js";
 import {
 	starterArgv,
@@ -114,8 +118,6 @@ export function createPtyBackend(options: PtyBackendOptions): Backend {
 }
 
 const ORPHAN_GRACE_MS = 10_000;
-const KILL_MS_MAX = 10_000;
-const TAKEN_TRIES_MAX = 3;
 /**
  * How often, and for how long in total, an empty list of processes is requested again: 100 times, 1 s.
  */
@@ -128,7 +130,6 @@ class ShimBackend implements Backend {
 	readonly #folders: AgentFolders;
 	readonly #starter: StarterClient;
 	readonly #starterGroups: GroupsOfStarter;
-	readonly #groups: (starterPid: number) => Groups;
 	/** Groups that are not below the starter's. */
 	readonly #ownGroups: Groups | null;
 	readonly #trees = new RunTrees(({ handle }) => ({
@@ -138,7 +139,7 @@ class ShimBackend implements Backend {
 	readonly #left: LeftProcesses;
 	readonly #earlier: EarlierFiles;
 	readonly #runs: KnownRuns;
-	readonly #starting = new Map<string, Promise<StartResult>>();
+	readonly #starts: RunStarts;
 	readonly #listeners: ((exit: RunExit) => void)[] = [];
 	/** Exits that arrived before a listener was registered. */
 	#unreported: RunExit[] = [];
@@ -156,9 +157,7 @@ class ShimBackend implements Backend {
 			enclose: options.enclose ?? null,
 		});
 		this.#starterGroups = createStarterGroups(folder, typeof groups === "string" ? groups : null);
-		const { of } = this.#starterGroups;
 		this.#ownGroups = typeof groups === "object" ? groups : null;
-		this.#groups = typeof groups === "object" ? () => groups : of;
 		this.#left = new LeftProcesses(this.#trees, this.#starter);
 		this.#earlier = createEarlierFiles(folder, this.name);
 		this.#runs = new KnownRuns({
@@ -171,30 +170,22 @@ class ShimBackend implements Backend {
 			onExit: (exit) => this.#report(exit),
 			earlier: this.#earlier,
 		});
+		this.#starts = new RunStarts({
+			folders: this.#folders,
+			starter: this.#starter,
+			groups: typeof groups === "object" ? () => groups : this.#starterGroups.of,
+			runs: this.#runs,
+		});
 	}
 
-	/**
-	 * Rejects if the request was sent and its outcome is unknown; then only `recover` can determine it.
-	 */
-	async start(request: StartRequest): Promise<StartResult> {
-		const { runId } = request;
-		if (!isRunId(runId)) return refused(true, `invalid run id: ${runId}`);
-		const inProgress = this.#starting.get(runId);
-		if (inProgress !== undefined) return inProgress;
-		const known = this.#runs.get(runId);
-		if (known !== undefined) return { ok: true, handle: known.handle };
-		const begun = this.#begin(request);
-		this.#starting.set(runId, begun);
-		try {
-			return await begun;
-		} finally {
-			this.#starting.delete(runId);
-		}
+	/** Rejects if the request was sent and its outcome is unknown; then only `recover` can determine it. */
+	start(request: StartRequest): Promise<StartResult> {
+		return this.#starts.start(request);
 	}
 
 	async recover(runId: string, handle: RunHandle | null): Promise<Recovered> {
 		if (!isRunId(runId)) return { state: "gone", rebooted: false };
-		if (this.#starting.has(runId)) return { state: "unknown", reason: "it is still starting" };
+		if (this.#starts.isStarting(runId)) return { state: "unknown", reason: "it is still starting" };
 		const known = this.#runs.get(runId);
 		if (known !== undefined) return recoveredAs(known);
 		if (handle !== null && handle.process.bootId !== readBootId()) {
@@ -264,7 +255,7 @@ class ShimBackend implements Backend {
 
 	async kill(run: RunReference): Promise<KillResult> {
 		if (this.#isProvenGone(run)) return { ok: true, killed: [] };
-		const killed = await this.#withShim(run, (shim) => killThroughShim(shim));
+		const killed = await this.#withShim(run, killThroughShim);
 		if (killed?.ok === true) this.#runs.get(run.runId)?.provenGone();
 		if (killed !== null) return killed;
 		return this.#isProvenGone(run) ? { ok: true, killed: [] } : this.#left.kill(run);
@@ -318,101 +309,6 @@ class ShimBackend implements Backend {
 		this.#starterGroups.close();
 	}
 
-	async #begin(request: StartRequest): Promise<StartResult> {
-		const earlier = await this.#startedBefore(request);
-		if (earlier !== null) return earlier;
-		for (let tries = 1; ; tries++) {
-			let begun: ShimStart;
-			try {
-				begun = await this.#beginOnce(request);
-			} catch (error) {
-				if (!(error instanceof ConnectionLost)) return refused(false, (error as Error).message);
-				// The starter was killed. A started shim holds the agent's lock, so the agent cannot be started
-				// twice.
-				if (error.isSilence || tries >= TAKEN_TRIES_MAX) throw error;
-				const started = await this.#startedBefore(request);
-				if (started !== null) return started;
-				continue;
-			}
-			if (begun.outcome === "failed") return { ok: false, failure: begun.failure };
-			if (begun.outcome === "started") return this.#began(request, begun);
-			const other = await this.#resolveConflict(request);
-			if (other !== null) return other;
-			if (tries >= TAKEN_TRIES_MAX) {
-				return refused(
-					false,
-					"another process has locked the agent's directory and does not respond",
-				);
-			}
-		}
-	}
-
-	#beginOnce(request: StartRequest): Promise<ShimStart> {
-		const place = { folders: this.#folders, starter: this.#starter, groups: this.#groups };
-		return startShim(place, request);
-	}
-
-	/** The same run, if it was started by an earlier client or on a connection that was lost. */
-	async #startedBefore({ runId, agentId }: StartRequest): Promise<StartResult | null> {
-		const agent = folderName(agentId);
-		let record: RunRecord | null = null;
-		try {
-			record = readRecord(this.#folders.pathOf(agent));
-		} catch {
-			// Damaged; the shim rewrites it.
-		}
-		if (record?.runId !== runId || record.bootId !== readBootId() || record.state === "failed") {
-			return null;
-		}
-		return this.#adoptOrReport(runId, await findRun(this.#folders, runId, agent));
-	}
-
-	async #adoptOrReport(runId: string, found: FoundRun): Promise<StartResult | null> {
-		if (found.state === "unknown") throw new ConnectionLost(found.reason);
-		if (found.state === "exited") {
-			const run = this.#runs.keep(this.#runs.handleFrom(runId, found), found.agent);
-			run.ended(found.exit);
-			return { ok: true, handle: run.handle };
-		}
-		const taken = await this.#runs.adopt(runId, null, found);
-		return taken.state === "running" ? { ok: true, handle: taken.handle } : null;
-	}
-
-	/** A live shim owns the agent's directory. One of an abandoned run is stopped first (S1). */
-	async #resolveConflict({ runId, agentId }: StartRequest): Promise<StartResult | null> {
-		const agent = folderName(agentId);
-		const found = await findRun(this.#folders, runId, agent);
-		if (found.state !== "none") return this.#adoptOrReport(runId, found);
-		const record = readRecord(this.#folders.pathOf(agent));
-		if (record === null) return null;
-		const other = await findRun(this.#folders, record.runId, agent);
-		if (other.state !== "held") return null;
-		const killed = await killThroughShim(other.shim);
-		other.shim.connection.close();
-		if (killed.ok) return null;
-		return refused(false, `an earlier run of the agent is still alive: ${killed.reason}`);
-	}
-
-	async #began(
-		{ runId, agentId, deadline }: StartRequest,
-		{ groups, missingLimits }: Extract<ShimStart, { outcome: "started" }>,
-	): Promise<StartResult> {
-		const agent = folderName(agentId);
-		this.#runs.reuse(agent);
-		const found = await findRun(this.#folders, runId, agent);
-		if (found.state === "unknown") throw new ConnectionLost(found.reason);
-		if (found.state === "none" || found.state === "rebooted") {
-			throw new ConnectionLost("the run's record is missing");
-		}
-		const hasDeadline = deadline !== undefined;
-		const handle = this.#runs.handleFrom(runId, found, groups, missingLimits, hasDeadline);
-		const run = this.#runs.keep(handle, agent);
-		if (found.state === "held") run.useShim(found.shim);
-		else if (found.state === "exited") run.ended(found.exit);
-		else run.markLost();
-		return { ok: true, handle };
-	}
-
 	/** The run of a handle, including one that is new to this client. */
 	async #runOf(handle: RunHandle): Promise<HeldRun> {
 		if (this.#runs.get(handle.runId) === undefined) await this.recover(handle.runId, handle);
@@ -463,16 +359,3 @@ class ShimBackend implements Backend {
 		for (const listener of this.#listeners) listener(exit);
 	}
 }
-
-async function killThroughShim({ connection, status }: ShimConnection): Promise<KillResult> {
-	// Inspected first: after its exit only the pid of a process is known.
-	const known = await describeTree(await listTree(connection), status.shimPid);
-	const { proven, pids } = await killTree(connection, KILL_MS_MAX);
-	if (proven) return { ok: true, killed: await describeEnded(pids, known) };
-	return { ok: false, reason: `still running after ${KILL_MS_MAX} ms: pid ${pids.join(", ")}` };
-}
-
-const refused = (permanent: boolean, detail: string): StartResult => ({
-	ok: false,
-	failure: { permanent, detail },
-});

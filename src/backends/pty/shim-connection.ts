@@ -1,8 +1,9 @@
 /** A connection to the shim of one run: its identity and its requests. */
 
 import { constants } from "node:os";
-import type { AgentSignal, Deadline, TerminalSize } from "../../ports/backend.js";
+import type { AgentSignal, Deadline, KillResult, TerminalSize } from "../../ports/backend.js";
 import { type Connection, openConnection } from "./connection.js";
+import { describeEnded, describeTree } from "./describe-processes.js";
 import { SHIM_PAYLOAD_MAX } from "./frames.js";
 import { PayloadWriter } from "./payload.js";
 import {
@@ -21,7 +22,7 @@ import {
 	TO_WORKERS,
 	TREE,
 } from "./shim-messages.js";
-import { type Killed, readKilled } from "./starter-messages.js";
+import { readKilled } from "./starter-messages.js";
 
 export interface ShimConnection {
 	readonly connection: Connection;
@@ -33,6 +34,7 @@ const INPUT_BYTES_MAX = 32 * 1024;
 /** A stopped shim, or an overloaded host, must not delay process listings. */
 const TREE_MS_MAX = 5_000;
 const STATUS_MS_MAX = 10_000;
+const KILL_MS_MAX = 10_000;
 
 /**
  * Rejects with the system's error if no process listens there.
@@ -70,10 +72,15 @@ export async function listTree(connection: Connection): Promise<number[]> {
 	return payload.pids();
 }
 
-export async function killTree(connection: Connection, deadlineMs: number): Promise<Killed> {
-	const asked = new PayloadWriter().u32(deadlineMs).end();
-	const { payload } = await connection.ask(KILL, asked, deadlineMs + 2_000);
-	return readKilled(payload);
+/** Kills all processes of the run. */
+export async function killThroughShim({ connection, status }: ShimConnection): Promise<KillResult> {
+	// Inspected first: after its exit only the pid of a process is known.
+	const known = await describeTree(await listTree(connection), status.shimPid);
+	const asked = new PayloadWriter().u32(KILL_MS_MAX).end();
+	const { payload } = await connection.ask(KILL, asked, KILL_MS_MAX + 2_000);
+	const { proven, pids } = readKilled(payload);
+	if (proven) return { ok: true, killed: await describeEnded(pids, known) };
+	return { ok: false, reason: `still running after ${KILL_MS_MAX} ms: pid ${pids.join(", ")}` };
 }
 
 /** Resolves when all bytes are written to the terminal. Calls on one connection must be sequential. */

@@ -3,8 +3,9 @@
  * that a daemon died without a report, for example by `kill -9` or out of memory.
  */
 
-import { readFileSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import type { CrashCause } from "../../home/crash-reports.js";
+import { readJsonFile } from "../../home/numbered-files.js";
 import { replaceFileSync } from "../../home/replace-file.js";
 import { readBootId } from "../../host/process-identity.js";
 import { readLastLines } from "./crash-file.js";
@@ -18,7 +19,7 @@ export interface Marker {
 
 /** Writes a new marker, and returns the one that was left behind; null if there is none. */
 export function putMarker(path: string, own: Omit<Marker, "bootId">): Marker | null {
-	const left = readMarker(path);
+	const left = readJsonFile<Marker>(path);
 	try {
 		replaceFileSync(path, JSON.stringify({ ...own, bootId: readBootId() }));
 	} catch {
@@ -55,12 +56,4 @@ export function causeOf(daemonLog: string): {
 			words ??
 			"the daemon was killed without a log entry: by SIGKILL, possibly by the kernel when memory ran out (check `dmesg`)",
 	};
-}
-
-function readMarker(path: string): Marker | null {
-	try {
-		return JSON.parse(readFileSync(path, "utf8")) as Marker;
-	} catch {
-		return null;
-	}
 }

@@ -5,7 +5,6 @@
  */
 
 import type { SessionSpec } from "../../config/spec.js";
-import { lastTurn } from "../../core/account.js";
 import { decideActivity, type KnownActivity, type Retrying } from "../../core/activity.js";
 import type { DialogProfile, ScreenProfile } from "../../core/adapter.js";
 import { decideAttention, NO_ATTENTION, needsFix } from "../../core/attention.js";
@@ -15,6 +14,7 @@ import {
 	decideDialogKey,
 	NO_DIALOG_KEYS,
 } from "../../core/dialog-keys.js";
+import { lastTurn } from "../../core/last-turn.js";
 import {
 	findLimit,
 	isLoading,

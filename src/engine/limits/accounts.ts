@@ -16,10 +16,10 @@ import {
 	type LimitHit,
 	readAccountState,
 	renderHold,
-	type Turn,
 } from "../../core/account.js";
 import type { CrashAction } from "../../core/crash-state.js";
 import type { ExitReport } from "../../core/exit.js";
+import type { Turn } from "../../core/last-turn.js";
 import type { Outcome } from "../../core/outcome.js";
 import type { Calendar, Clock } from "../../ports/clock.js";
 import type { NewEvent, Store, StoreTransaction } from "../../ports/store.js";
