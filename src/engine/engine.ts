@@ -5,13 +5,11 @@
 
 import type { AgentChange } from "../config/diff.js";
 import type { FleetSpec } from "../config/spec.js";
-import { readStoredSpec } from "../config/spec-schema.js";
 import { needsFix } from "../core/attention.js";
 import { ReeveError } from "../core/errors.js";
 import type { RunExit } from "../ports/backend.js";
-import { envOf } from "../ports/env-vault.js";
-import type { Leases, PlacementView } from "../ports/leases.js";
-import type { StoredExit, StoredRun } from "../ports/store.js";
+import type { Leases } from "../ports/leases.js";
+import type { StoredExit } from "../ports/store.js";
 import { type AgentView, redactView, viewOf } from "./agent-view.js";
 import { Agents } from "./agents.js";
 import { Drafts } from "./attending/drafts.js";
@@ -41,26 +39,22 @@ import { UsageWatch } from "./limits/usage-watch.js";
 import { PinnedFleets, recordedFleet } from "./pinned-fleets.js";
 import { isPlaced, NO_LEASES, placementOf } from "./placement.js";
 import { reloadFleet } from "./reload.js";
-import { type PlannedStart, withLastFailure } from "./runs/agent-record.js";
 import {
 	AgentRunner,
 	type Answer,
 	type RestartOptions,
 	type RunnerWorld,
 } from "./runs/agent-runner.js";
-import { type Agent, blockReason, isHeldDown } from "./runs/agent-state.js";
-import { AwaitedStarts } from "./runs/awaited-starts.js";
-import type { StartOutcome, StartReport, StopReport } from "./runs/life-world.js";
+import { AgentStarts } from "./runs/agent-starts.js";
+import { type Agent, blockReason } from "./runs/agent-state.js";
+import type { StartOutcome, StopReport } from "./runs/life-world.js";
 import { PersistedAgent } from "./runs/persisted-agent.js";
-import { type RestartResult, Schedules } from "./schedules/schedules.js";
+import { readStoredAgents } from "./runs/stored-agents.js";
+import { Schedules } from "./schedules/schedules.js";
 import { dependsOn, resolveLasting, type Scope, stopInOrder } from "./scope.js";
 import { StartGate } from "./start-gate.js";
 import { AgentCalls } from "./tasks/agent-calls.js";
 import { Tasks } from "./tasks/tasks.js";
-
-const EXITS_READ = 20;
-/** States of a placement in which a start may follow at once. */
-const SOON: readonly PlacementView["state"][] = ["held", "waiting"];
 
 export class Engine {
 	readonly #parts: EngineParts;
@@ -84,7 +78,7 @@ export class Engine {
 	readonly #usageWatch: UsageWatch;
 	readonly #fileWatches: FileWatches;
 	readonly #runnerWorld: RunnerWorld;
-	readonly #awaited: AwaitedStarts;
+	readonly #starts: AgentStarts;
 	#recovered = 0;
 
 	constructor(parts: EngineParts) {
@@ -92,7 +86,6 @@ export class Engine {
 		const { store, clock, leases = NO_LEASES } = parts;
 		const drafts = new Drafts(clock);
 		this.#parts = parts;
-		this.#awaited = new AwaitedStarts(clock);
 		const typing = new Typing(clock);
 		this.inbox = new Inbox(store, clock, parts.newRunId);
 		this.questions = new Questions(store, clock);
@@ -119,14 +112,15 @@ export class Engine {
 			...typed,
 			usage: this.#usage,
 			leases,
-			wake: (id: string) => this.#wakeToAttach(id),
+			wake: (id: string) => this.#starts.wakeToAttach(id),
 			hasQuestion: (id: string, runId: string) =>
 				(this.#screenQuestions.of(id, runId) ?? this.questions.openQuestion(id, runId)) !== null,
 		};
-		this.inbox.onAccepted((id) => this.#wakeForMessage(id));
+		this.inbox.onAccepted((id) => this.#starts.wakeForMessage(id));
 		this.terminals = new Terminals(shared);
 		this.#accounts = new Accounts(shared);
 		this.#gate = new StartGate({ ...shared, accounts: this.#accounts });
+		this.#starts = new AgentStarts({ ...shared, accounts: this.#accounts, gate: this.#gate });
 		this.#runnerWorld = {
 			...shared,
 			accounts: this.#accounts,
@@ -150,7 +144,7 @@ export class Engine {
 			inbox: this.inbox,
 			tasks: this.tasks,
 			finished: this.finished,
-			restart: (id, runId) => this.#restartDecided(id, runId),
+			restart: (id, runId) => this.#starts.restartDecided(id, runId),
 			hasInbox: (id) => this.terminals.hasInbox(id),
 			type: async (id, message) => void (await this.terminals.send(id, message, true)),
 		});
@@ -163,8 +157,8 @@ export class Engine {
 
 	/** Continues the work of an earlier daemon. Running agents are adopted, not started. */
 	async recover(): Promise<void> {
-		const { store, vault } = this.#parts;
-		const envs = await vault.read();
+		const envs = await this.#parts.vault.read();
+		const stored = readStoredAgents(this.#parts, envs);
 		this.inbox.recover();
 		this.questions.recover();
 		this.#screenQuestions.recover();
@@ -172,53 +166,23 @@ export class Engine {
 		this.schedules.recover();
 		this.#accounts.recover();
 		this.#usage.recover();
-		const runs = new Map<string, StoredRun[]>();
-		for (const run of store.readOpenRuns()) {
-			runs.set(run.agentId, [...(runs.get(run.agentId) ?? []), run]);
-		}
-		const planned = new Map<string, PlannedStart>();
-		for (const { dueAtMs, payload } of store.readEffects("start")) {
-			planned.set(payload.agent, { dueAtMs, afterMs: payload.afterMs });
-		}
-		for (const stored of store.readAgents()) {
-			const { spec: stripped, problem } = readStoredSpec(stored.spec);
-			if (problem !== null) this.#parts.onError(stored.id, new Error(`stored spec: ${problem}`));
-			const spec = { ...stripped, env: envOf(envs, stored.id, stored.revision) };
-			const exits = store.readExits(stored.id, EXITS_READ);
-			this.#add({ ...withLastFailure(stored, exits), spec }, exits[0] ?? null);
-		}
+		for (const { agent, lastExit } of stored) this.#add(agent, lastExit);
 		await this.#fleets.removeUnused(envs);
 		await Promise.all(
-			[...this.#agents.values()].map(async (runner) => {
-				const { id, spec } = runner;
+			stored.map(async ({ agent: { id, spec }, runs, planned }) => {
 				await this.#parts.secrets.learn(spec);
-				await this.#recoverOne(runner, runs.get(id) ?? [], planned.get(id) ?? null);
+				try {
+					await this.#agents.get(id)?.life?.recover(runs, planned);
+				} catch (error) {
+					this.#parts.onError(id, error);
+				}
 				this.#recovered += 1;
 			}),
 		);
 		this.#usageWatch.start();
 		// Accepted right before the earlier daemon died.
 		for (const runner of this.#agents.values()) {
-			if (runner.snapshot().run === null) this.#wakeForMessage(runner.id);
-		}
-	}
-
-	#wakeForMessage(id: string): void {
-		const runner = this.#agents.get(id);
-		if (!runner?.snapshot().agent.hibernation || this.inbox.head(id) === null) return;
-		this.#parts.store
-			.detach(() => runner.wake("message"))
-			.catch((error: unknown) => this.#parts.onError(id, error));
-	}
-
-	/** An agent that cannot start is reported by what needs it. */
-	async #wakeToAttach(id: string): Promise<void> {
-		const runner = this.#agents.require(id);
-		if (runner.snapshot().agent.hibernation) {
-			await this.#startedOrWaiting(
-				id,
-				runner.wake("attach").then((outcome) => outcome ?? "started"),
-			);
+			if (runner.snapshot().run === null) this.#starts.wakeForMessage(runner.id);
 		}
 	}
 
@@ -244,7 +208,11 @@ export class Engine {
 		}
 		return Promise.all(
 			ids.map(async (id) => {
-				const start = await this.#startOf(id, this.#agents.require(id).up("operator"), waitMs);
+				const start = await this.#starts.reportOf(
+					id,
+					this.#agents.require(id).up("operator"),
+					waitMs,
+				);
 				const changed = changes.some((each) => each.id === id && each.change === "change");
 				if (!changed || start.outcome !== "already_running") return { id, ...start };
 				const reason = "running with its old settings";
@@ -263,28 +231,6 @@ export class Engine {
 		if (files.size === 0) this.get(scope);
 		const started = [...files].map((file) => this.up(recordedFleet(agents, file), scope));
 		return (await Promise.all(started)).flat();
-	}
-
-	async #startOf(id: string, start: Promise<StartOutcome>, waitMs?: number): Promise<StartReport> {
-		return { outcome: await this.#startedOrWaiting(id, start, waitMs), reason: null };
-	}
-
-	/** `waiting` if the agent cannot start yet, for a reason that may last long or forever. */
-	#startedOrWaiting(
-		id: string,
-		start: Promise<StartOutcome>,
-		waitMs?: number,
-	): Promise<StartOutcome> {
-		const waitsLong = () => {
-			const agent = this.#agents.require(id);
-			const placement = placementOf(this.#leases, agent.spec);
-			return (
-				(placement !== null && !SOON.includes(placement.state)) ||
-				this.#accounts.holdOf(agent.spec) !== null ||
-				this.#missing(agent).some((each) => isHeldDown(this.#agents, each, this.#usage))
-			);
-		};
-		return this.#awaited.outcomeOf(start, waitsLong, waitMs);
 	}
 
 	/** Stops agents, dependents first (S7). */
@@ -310,7 +256,7 @@ export class Engine {
 			stopped.map(async (report) => {
 				if (report.outcome === "not_proven") return { ...report, start: null };
 				const start = this.#agents.require(report.id).startAgain(!fresh);
-				return { ...report, start: await this.#startOf(report.id, start) };
+				return { ...report, start: await this.#starts.reportOf(report.id, start) };
 			}),
 		);
 	}
@@ -329,7 +275,7 @@ export class Engine {
 			agents: this.#agents,
 			fleets: this.#fleets,
 			sessions,
-			startOf: (id, start) => this.#startOf(id, start),
+			startOf: (id, start) => this.#starts.reportOf(id, start),
 		});
 		return { agents, schedules: await this.schedules.pin(fleet, { removes: true }) };
 	}
@@ -346,39 +292,14 @@ export class Engine {
 		await this.#usage.release(spec);
 		const { from, start } = await this.#agents.require(id).resume(released.length > 0);
 		this.#accounts.noteResumed(spec);
-		const outcome = await this.#startedOrWaiting(id, start);
+		const outcome = await this.#starts.outcomeOf(id, start);
 		return { from, released, outcome: spec.kind === "call" ? null : outcome };
 	}
 
 	async answer(id: string, answer: Answer): Promise<StartOutcome> {
 		const answered = await this.#agents.require(id).answer(answer);
-		if (answered !== null) return this.#startedOrWaiting(id, answered.start);
+		if (answered !== null) return this.#starts.outcomeOf(id, answered.start);
 		throw new ReeveError("not_waiting", `${id} is not waiting for an answer`);
-	}
-
-	/**
-	 * A restart that was decided while this run was the newest, perhaps by an earlier daemon: it is done only if no
-	 * later
-	 * run exists.
-	 */
-	async #restartDecided(id: string, runId: string | null): Promise<RestartResult> {
-		const runner = this.#agents.get(id);
-		if (runner === undefined) return { ok: false, reason: `${id} no longer exists` };
-		const stopped = await runner.stopDecided(runId, "reeve");
-		if (stopped === null) {
-			const { desired } = runner.snapshot().agent;
-			if (desired === "down") return { ok: false, reason: `${id} was taken down` };
-			return { ok: true, reason: "a later run has already started" };
-		}
-		if (stopped.outcome === "not_proven") {
-			return { ok: false, reason: stopped.reason ?? "its processes may still be running" };
-		}
-		const { outcome } = await this.#startOf(id, runner.startAgain(true));
-		if (outcome === "started" || outcome === "already_running") {
-			return { ok: true, reason: "restarted" };
-		}
-		const { reason } = runner.snapshot().agent;
-		return { ok: false, reason: `stopped, and not started again: ${reason}` };
 	}
 
 	/** Why an agent waits for its account; null if it does not. */
@@ -435,7 +356,7 @@ export class Engine {
 
 	#view(agent: AgentRunner): AgentView {
 		const { spec } = agent;
-		const missing = this.#missing(agent);
+		const missing = this.#starts.missing(agent);
 		// An agent that hibernates waits for no limit.
 		const snapshot = agent.snapshot();
 		const hibernates = snapshot.agent.hibernation != null;
@@ -456,28 +377,11 @@ export class Engine {
 		return redactView(view, this.#parts.secrets.redact);
 	}
 
-	/** The dependencies that a requested start waits for. */
-	#missing(agent: AgentRunner): readonly string[] {
-		return agent.wantsStart ? this.#gate.missing(agent.spec) : [];
-	}
-
 	#add(agent: Agent, lastExit: StoredExit | null): void {
 		const look = () => this.#fileWatches.look(agent.id);
 		const persisted = new PersistedAgent(agent, lastExit, this.#parts, look);
 		this.#agents.set(agent.id, new AgentRunner(persisted, this.#runnerWorld));
 		look();
-	}
-
-	async #recoverOne(
-		{ id, life }: AgentRunner,
-		runs: readonly StoredRun[],
-		planned: PlannedStart | null,
-	): Promise<void> {
-		try {
-			await life?.recover(runs, planned);
-		} catch (error) {
-			this.#parts.onError(id, error);
-		}
 	}
 
 	async #forget(id: string): Promise<void> {

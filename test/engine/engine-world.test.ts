@@ -6,7 +6,7 @@
 
 import { describe, expect, test } from "vitest";
 import { createRandom, type SeededRandom } from "../../src/testing/random.js";
-import type { ScriptedLife } from "../../src/testing/scripted-backend.js";
+import type { ScriptedLife } from "../../src/testing/scripted-run.js";
 import { createDaemonWorld, type DaemonWorld, fleetOf } from "./daemon-world.js";
 
 const AGENTS = ["p:a", "p:b", "p:c", "p:d"] as const;

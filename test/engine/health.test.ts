@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { createManualClock } from "../../src/testing/manual-clock.js";
-import type { ScriptedLife } from "../../src/testing/scripted-backend.js";
+import type { ScriptedLife } from "../../src/testing/scripted-run.js";
 import { createScriptedWorkers } from "../support/scripted-workers.js";
 import { createDaemonWorld, fleetOf } from "./daemon-world.js";
 

@@ -8,15 +8,31 @@ import type { NewEvent, RunFailure } from "../../ports/store.js";
 import type { PersistedAgent } from "./persisted-agent.js";
 import { type SessionRun, toStoredRun } from "./run.js";
 
-/** The detail of a start that timed out. */
-export function renderStartTimeout(afterMs: number, screen: readonly string[]): string {
+/** Ends a start that never became ready. */
+export async function failStart(
+	agent: PersistedAgent,
+	run: SessionRun,
+	afterMs: number,
+	screen: readonly string[],
+): Promise<void> {
+	if (run.ready) return;
 	const last = screen.at(-1);
 	const shown = last === undefined ? "its screen is empty" : `the last line of its screen: ${last}`;
-	return `it was not ready after ${renderDuration(afterMs)}; ${shown}`;
+	const detail = `it was not ready after ${renderDuration(afterMs)}; ${shown}`;
+	const about = { agent: agent.now.id, run_id: run.runId };
+	const data = { after_ms: afterMs, screen };
+	const event: NewEvent = { ...about, type: "agent.start_timeout", data };
+	if (await recordFailing(agent, run, { cause: "start_timeout", detail }, [event])) {
+		await killFailing(agent, run);
+	}
 }
 
+/** Records that an agent is ended because it is unhealthy. False if it is ending already. */
+export const recordUnhealthy = (agent: PersistedAgent, run: SessionRun, detail: string) =>
+	recordFailing(agent, run, { cause: "unhealthy", detail }, []);
+
 /** Records why a run is ended. False if it is ending already. */
-export async function recordFailing(
+async function recordFailing(
 	agent: PersistedAgent,
 	run: SessionRun,
 	failing: RunFailure,

@@ -12,6 +12,7 @@ import {
 	renderUnhealthy,
 	type UnhealthyRun,
 } from "../../core/health.js";
+import { messageOf } from "../../core/message-of.js";
 import { plainLine } from "../../core/safe-text.js";
 import type { Clock } from "../../ports/clock.js";
 import type { NewEvent } from "../../ports/store.js";
@@ -86,9 +87,7 @@ export function watchHealth(spec: SessionSpec | WorkerSpec, world: HealthWatchWo
 	}
 
 	async function check(settings: HealthSpec): Promise<void> {
-		const failed = await checkHealth(spec, settings).catch((error: unknown) =>
-			error instanceof Error ? error.message : String(error),
-		);
+		const failed = await checkHealth(spec, settings).catch((error: unknown) => messageOf(error));
 		if (stopped) return;
 		const error = failed === null ? null : plainLine(failed).slice(0, ERROR_LENGTH_MAX);
 		const before = state;

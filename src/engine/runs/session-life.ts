@@ -7,12 +7,11 @@
  */
 
 import { type Asker, type ExitReport, exitReport } from "../../core/exit.js";
-import { renderHibernation, type WakeCause, WOKEN_BY } from "../../core/hibernation.js";
-import { renderElapsed } from "../../core/units.js";
+import type { WakeCause } from "../../core/hibernation.js";
 import type { Backend, Deadline, RunExit, RunHandle, StartFailure } from "../../ports/backend.js";
 import type { NewEvent, StoredRun } from "../../ports/store.js";
 import { scheduleLong } from "../waiting.js";
-import { AgentLife, type ExitConsequences, type Successor } from "./agent-life.js";
+import { AgentLife, type Successor } from "./agent-life.js";
 import { createLimitsReporter, type PlannedStart, reportOf, restOf } from "./agent-record.js";
 import { type AgentSnapshot, snapshotOfRun } from "./agent-state.js";
 import { classifyRun } from "./classify-run.js";
@@ -25,7 +24,8 @@ import {
 	drainStepsOf,
 } from "./drain.js";
 import { isTreeGone } from "./end-tree.js";
-import { killFailing, recordFailing, renderStartTimeout } from "./fail-run.js";
+import { failStart, killFailing, recordUnhealthy } from "./fail-run.js";
+import { Hibernation } from "./hibernation.js";
 import { launchRun } from "./launch-run.js";
 import { forgetRun, LeftTree, recordTreeGone } from "./left-tree.js";
 import {
@@ -70,6 +70,7 @@ export interface Operations {
 
 export class SessionLife extends AgentLife<SessionRun> {
 	readonly #operations: Operations;
+	readonly #hibernation: Hibernation;
 	#run: SessionRun | null = null;
 	readonly #limitsNews = createLimitsReporter();
 	#cancelRecovery = () => {};
@@ -82,6 +83,7 @@ export class SessionLife extends AgentLife<SessionRun> {
 	constructor(agent: PersistedAgent, world: LifeWorld, operations: Operations) {
 		super(agent, world);
 		this.#operations = operations;
+		this.#hibernation = new Hibernation(agent, world, operations, () => this.#run);
 	}
 
 	get wantsStart(): boolean {
@@ -243,7 +245,7 @@ export class SessionLife extends AgentLife<SessionRun> {
 		await this.recordRunning(run, handle, events);
 		// Another holder has the conversation by now: two processes would damage it.
 		if (!holds) run.askedBy ??= "reeve";
-		if (this.#isHibernating(run)) this.#settleHibernation(run);
+		if (this.#hibernation.isOf(run)) this.#settleHibernation(run);
 		else if (run.askedBy !== null) this.#finishStop(run.askedBy);
 		// The earlier daemon died after it had recorded a `down`, and before it had recorded the stop (S2).
 		else if (event.type === "agent.adopted" && this.agent.now.desired === "down") {
@@ -257,99 +259,42 @@ export class SessionLife extends AgentLife<SessionRun> {
 			onReady: (afterMs) => ifCurrent(() => this.recordReady(run, afterMs)),
 			onStable: () => ifCurrent(() => this.recordStable()),
 			onConversation: (id) => ifCurrent(() => recordConversation(sessions, this.agent, run, id)),
-			onUnhealthy: (detail) => ifCurrent(() => this.#failUnhealthy(run, detail)),
-			onStartTimeout: (afterMs, screen) => ifCurrent(() => this.#failStart(run, afterMs, screen)),
+			onUnhealthy: (detail) =>
+				ifCurrent(async () => {
+					if (await recordUnhealthy(this.agent, run, detail)) this.#endFailing(run);
+				}),
+			onStartTimeout: (afterMs, screen) =>
+				ifCurrent(() => failStart(this.agent, run, afterMs, screen)),
 			onRestart: () => this.#finishStop("reeve"),
 			onHibernate: (idleMs, memoryBytes) =>
-				this.agent.serialize(() => this.#hibernate(run, idleMs, memoryBytes)),
+				this.agent.serialize(() => this.#hibernation.begin(run, idleMs, memoryBytes)),
 		});
 		if (!this.#watch.readyAtOnce) return;
 		this.ready = true;
 		this.world.gate.startWaiting();
 	}
 
-	#isHibernating({ runId, askedBy }: SessionRun): boolean {
-		return askedBy === "reeve" && this.agent.now.hibernation?.runId === runId;
-	}
-
 	/**
-	 * Records the decision; from then on nothing is typed into the agent. Checked again in turn, because a
-	 * message or a terminal may have come since the look.
-	 */
-	async #hibernate(run: SessionRun, idleMs: number, freedBytes: number | null): Promise<void> {
-		const { inbox, viewers, drafts } = this.world;
-		const isEnding = run.askedBy !== null || run.failing !== null || run.gone !== null;
-		if (this.#run !== run || isEnding || this.agent.now.desired === "down") return;
-		if (inbox.head(this.id) !== null || viewers.count(this.id) > 0 || drafts.has(this.id, []))
-			return;
-		// Before the commit, during which nothing may be typed either.
-		run.askedBy = "reeve";
-		const hibernation = { runId: run.runId, sinceMs: this.nowMs(), idleMs, freedBytes };
-		const reason = `idle for ${renderElapsed(idleMs)}: hibernates`;
-		try {
-			await this.agent.save({ hibernation, reason }, [], (transaction) =>
-				transaction.putRun(toStoredRun(this.id, run, "running")),
-			);
-		} catch (error) {
-			run.askedBy = null;
-			throw error;
-		}
-		this.#operations
-			.finishHibernation(run.runId)
-			.catch((error: unknown) => this.world.onError(this.id, error));
-	}
-
-	/**
-	 * An earlier daemon died between its decision and the exit. If it had asked the agent to exit, that
-	 * completes within the time of a drain; otherwise the agent keeps running, since it may have work by now.
+	 * An earlier daemon died between its decision and the exit. If it had asked the agent to exit, that completes within
+	 * the time of a drain; otherwise the agent keeps running, since it may have work by now.
 	 */
 	#settleHibernation(run: SessionRun): void {
 		this.#cancelRecovery = scheduleLong(this.world.clock, this.spec.drain.timeoutMs, () => {
-			if (this.#run !== run || run.gone !== null || !this.#isHibernating(run)) return;
+			if (run.gone !== null || !this.#hibernation.isOf(run)) return;
 			this.endHibernation("not_stopped").catch((error: unknown) =>
 				this.world.onError(this.id, error),
 			);
 		});
 	}
 
-	/** The hibernation is over. A run that was not asked to exit yet continues; a stopped one needs a start. */
+	/** Wakes the agent; it starts with its next start, unless it was not asked to exit yet. */
 	endHibernation(by: WakeCause): Promise<void> {
 		return this.agent.serialize(async () => {
-			const { hibernation } = this.agent.now;
-			if (!hibernation) return;
-			const run = this.#run;
-			const goesOn = run !== null && this.#isHibernating(run) && !run.isAsked && run.gone === null;
-			const asleepMs = Math.max(0, this.nowMs() - hibernation.sinceMs);
-			const data = { by, asleep_ms: asleepMs };
-			const reason = goesOn ? "running" : WOKEN_BY[by];
-			await this.agent.save(
-				{ hibernation: null, reason },
-				[{ type: "agent.woken", agent: this.id, data }],
-				(transaction) => {
-					if (!goesOn) return;
-					transaction.putRun(toStoredRun(this.id, { ...run, askedBy: null }, "running"));
-				},
-			);
-			if (!goesOn) return;
-			run.askedBy = null;
-			if (isOutdated(run, this.agent.now)) this.#finishStop("reeve", SETTINGS_CHANGED);
+			const run = await this.#hibernation.end(by);
+			if (run !== null && isOutdated(run, this.agent.now)) {
+				this.#finishStop("reeve", SETTINGS_CHANGED);
+			}
 		});
-	}
-
-	async #failStart(run: SessionRun, afterMs: number, screen: readonly string[]): Promise<void> {
-		if (run.ready) return;
-		const event = { type: "agent.start_timeout", data: { after_ms: afterMs, screen } } as const;
-		const about = { agent: this.id, run_id: run.runId };
-		const detail = renderStartTimeout(afterMs, screen);
-		const failing = { cause: "start_timeout", detail } as const;
-		if (await recordFailing(this.agent, run, failing, [{ ...about, ...event }])) {
-			await killFailing(this.agent, run);
-		}
-	}
-
-	async #failUnhealthy(run: SessionRun, detail: string): Promise<void> {
-		const failing = { cause: "unhealthy", detail } as const;
-		if (await recordFailing(this.agent, run, failing, [])) this.#endFailing(run);
 	}
 
 	/** Gives an agent that was working the time of a drain, then kills it. */
@@ -376,9 +321,10 @@ export class SessionLife extends AgentLife<SessionRun> {
 		await inbox.settle(this.id, classified.signs);
 		const { report } = classified;
 		const conversation = await endConversation(sessions, this.agent.now, run, classified);
+		const hibernated = this.#hibernation.endedBy(run);
 		const { planned, successor, isParked } = await this.recordEnd(run, report, atMs, {
-			changes: { ...conversation.changes, ...this.#hibernated(run).changes },
-			events: [...conversation.events, ...this.#hibernated(run).events],
+			changes: { ...conversation.changes, ...hibernated.changes },
+			events: [...conversation.events, ...hibernated.events],
 			park: (action) => accounts.ended(this.spec, action, report, atMs),
 		});
 		this.#keep(successor?.run ?? null);
@@ -394,18 +340,6 @@ export class SessionLife extends AgentLife<SessionRun> {
 		if (isParked) void this.requestStart(true);
 		this.world.gate.startWaiting();
 		if (successor !== null) await this.#startRun(successor.run, () => {}).finally(successor.leave);
-	}
-
-	/** The consequences of an exit for the hibernation that it completes. */
-	#hibernated({ runId }: SessionRun): Pick<ExitConsequences, "changes" | "events"> {
-		const { hibernation } = this.agent.now;
-		if (hibernation?.runId !== runId) return { changes: {}, events: [] };
-		const { idleMs, freedBytes } = hibernation;
-		const data = { idle_ms: idleMs, freed_bytes: freedBytes };
-		return {
-			changes: { reason: renderHibernation(hibernation) },
-			events: [{ type: "agent.hibernated", agent: this.id, run_id: runId, data }],
-		};
 	}
 
 	/** Kills the processes that outlived the agent. The agent does not start before that is done. */

@@ -1,47 +1,20 @@
-/**
- * The schedules: fires their slots, each once, however often the daemon dies. A slot is claimed in the commit that
- * records what it starts (a task, a plan, a message, or the restart that is still to be done), so there is no moment at
- * which one
- * exists without the other.
- */
+/** The schedules: which exist, and when the next slot of one is due. Each slot fires once, however often the daemon dies. */
 
 import type { FleetSpec, ScheduleSpec } from "../../config/spec.js";
 import { ReeveError } from "../../core/errors.js";
-import {
-	type DueSlot,
-	decideFiring,
-	decideSlot,
-	type FiringDecision,
-	firstPlan,
-	type MissedSlots,
-	renderMissed,
-	type SlotDecision,
-} from "../../core/schedule.js";
+import { firstPlan } from "../../core/schedule.js";
 import type { StoredSlot } from "../../ports/schedule-store.js";
-import type { FinishedTurns } from "../attending/finished-turns.js";
 import { createMailbox, type Mailbox } from "../mailbox.js";
 import { createSignal } from "../waiting.js";
 import { diffSchedules, hasSameTimes, type ScheduleChange } from "./diff-schedules.js";
-import { agentOf, type Schedule, SlotBook, type SlotChange, slotIdOf } from "./slot-book.js";
-import { type RecordSlot, type StartWorld, startAction } from "./start-action.js";
-import { runningWork, targetBlockReason } from "./targets.js";
+import { agentOf, type Schedule, SlotBook, type SlotChange } from "./slot-book.js";
+import { type FiringWorld, isForLater, SlotFiring } from "./slot-firing.js";
+import { targetBlockReason } from "./targets.js";
 
-export interface RestartResult {
-	readonly ok: boolean;
-	readonly reason: string;
-}
-
-export interface ScheduleWorld extends StartWorld {
-	readonly random: () => number;
+export interface ScheduleWorld extends FiringWorld {
 	readonly newRunId: () => string;
 	/** The time zone of schedules without one. */
 	readonly timezone: string;
-	readonly finished: FinishedTurns;
-	/** Restarts an agent unless a later run than this one exists. */
-	readonly restart: (agentId: string, runId: string | null) => Promise<RestartResult>;
-	/** Types a message into a running agent at once. */
-	readonly type: (agentId: string, message: string) => Promise<void>;
-	readonly onError: (about: string, error: unknown) => void;
 }
 
 export interface ScheduleView {
@@ -67,6 +40,7 @@ const RETRY_MS = 1_000;
 export class Schedules {
 	readonly #world: ScheduleWorld;
 	readonly #book: SlotBook;
+	readonly #firing: SlotFiring;
 	/** All changes of one schedule happen in order. */
 	readonly #mailboxes = new Map<string, Mailbox>();
 	readonly #pins = createMailbox();
@@ -75,6 +49,7 @@ export class Schedules {
 	constructor(world: ScheduleWorld) {
 		this.#world = world;
 		this.#book = new SlotBook(world.store, world.timezone);
+		this.#firing = new SlotFiring(world, this.#book, () => this.#wake());
 		world.inbox.listen((transaction, { id }, end) => {
 			this.#book.messageEnded({ transaction, atMs: this.#nowMs() }, id, end);
 			this.#wake();
@@ -97,8 +72,7 @@ export class Schedules {
 		const { clock } = this.#world;
 		for (const { id } of this.#book.all()) {
 			for (const slot of this.#book.open(id, "fired")) {
-				this.#finishRestart(slot);
-				this.#finishTyped(slot, null);
+				this.#firing.finish(slot, null);
 			}
 		}
 		while (!signal.aborted) {
@@ -133,7 +107,7 @@ export class Schedules {
 		const slotId = `${id}@${new Date(slotMs).toISOString()}#${this.#world.newRunId()}`;
 		await this.#serialize(id, async () => {
 			const schedule = this.#require(id);
-			await this.#decide(schedule, { slotMs, id: slotId, manual: true }, null);
+			await this.#firing.decide(schedule, { slotMs, id: slotId, manual: true }, null);
 		});
 		const slot = this.#world.store.readSlots(id, 50).find((each) => each.id === slotId);
 		if (slot === undefined) throw new Error(`slot ${slotId} was not recorded`);
@@ -241,7 +215,7 @@ export class Schedules {
 		const looks = this.#book.all().map(async ({ id }) => {
 			try {
 				await this.#serialize(id, async () => {
-					if (!signal.aborted) await this.#check(id);
+					if (!signal.aborted) await this.#firing.check(id);
 				});
 				return true;
 			} catch (error) {
@@ -250,182 +224,6 @@ export class Schedules {
 			}
 		});
 		return (await Promise.all(looks)).every((isFine) => isFine);
-	}
-
-	async #check(id: string): Promise<void> {
-		const queued = this.#book.open(id, "queued");
-		for (const slot of queued) {
-			const schedule = this.#book.get(id);
-			if (schedule === undefined || this.#runningWork(id) !== null) break;
-			const blocked = targetBlockReason(this.#world.agents, schedule.spec);
-			if (blocked === null)
-				await this.#fire(schedule, { ...slot, reason: "waited for the previous slot" }, null);
-			else await this.#commit((change) => this.#book.endSlot(change, slot.id, "skipped", blocked));
-		}
-		const schedule = this.#book.get(id);
-		if (schedule === undefined || schedule.pausedAtMs !== null) return;
-		const now = { nowMs: this.#nowMs(), random: this.#world.random() };
-		const decision = decideSlot(schedule.plan, schedule.spec, schedule.times, now);
-		const { due, plan } = decision;
-		if (due !== null) {
-			const slotId = slotIdOf(id, due.slotMs, due.era);
-			await this.#decide(
-				schedule,
-				{ slotMs: due.slotMs, id: slotId, manual: false },
-				{ ...decision, due },
-			);
-		} else if (plan !== schedule.plan) {
-			await this.#commit((change) => this.#claim(change, schedule, decision));
-		}
-	}
-
-	/** Decides a slot by the rules of its schedule. Null for one that an operator asked for. */
-	async #decide(
-		schedule: Schedule,
-		slot: Pick<StoredSlot, "id" | "slotMs" | "manual">,
-		claimed: (SlotDecision & { readonly due: DueSlot }) | null,
-	): Promise<void> {
-		const { id, spec } = schedule;
-		const firing = decideFiring({
-			overlap: spec.overlap,
-			due: claimed?.due ?? null,
-			running: this.#runningWork(id),
-			queued: this.#book.open(id, "queued").length,
-			blocked: targetBlockReason(this.#world.agents, spec),
-		});
-		const decided = this.#slotOf(schedule, slot, firing);
-		if (firing.action === "fire" || firing.action === "replace") {
-			const replaced = firing.action === "replace" ? this.#book.open(id, "fired") : [];
-			return this.#fire(schedule, decided, claimed, replaced);
-		}
-		await this.#commit((change) => {
-			this.#claim(change, schedule, claimed);
-			this.#book.putSlot(change, decided);
-		});
-	}
-
-	#slotOf(
-		{ id, spec }: Schedule,
-		slot: Pick<StoredSlot, "id" | "slotMs" | "manual">,
-		{ action, reason }: FiringDecision,
-	): StoredSlot {
-		const nowMs = this.#nowMs();
-		const status = action === "skip" ? "skipped" : action === "queue" ? "queued" : "fired";
-		return {
-			...slot,
-			schedule: id,
-			status,
-			action: spec.action.type,
-			reason,
-			decidedAtMs: nowMs,
-			endedAtMs: status === "skipped" ? nowMs : null,
-			missed: null,
-			started: null,
-		};
-	}
-
-	/**
-	 * Starts the action and records the slot, in one commit. An action that cannot be started is recorded as failed,
-	 * unless it is
-	 * the daemon that cannot start anything now.
-	 */
-	async #fire(
-		schedule: Schedule,
-		slot: StoredSlot,
-		claimed: SlotDecision | null,
-		replaced: readonly StoredSlot[] = [],
-	): Promise<void> {
-		let isRecorded = false;
-		const record: RecordSlot = (change, started) => {
-			this.#claim(change, schedule, claimed);
-			this.#book.putSlot(change, { ...slot, status: "fired", started });
-			isRecorded = true;
-			change.transaction.onRollback(() => {
-				isRecorded = false;
-			});
-		};
-		try {
-			const started = await startAction(this.#world, schedule.spec, slot, replaced, record);
-			if (started?.type === "restart") {
-				this.#world.store.detach(() => this.#finishRestart({ ...slot, started }));
-			}
-			if (started?.type === "typed" && schedule.spec.action.type === "send") {
-				const { message } = schedule.spec.action;
-				this.#world.store.detach(() => this.#finishTyped({ ...slot, started }, message));
-			}
-			if (!isRecorded) throw new Error("an earlier slot has used its idempotency key");
-		} catch (error) {
-			if (isRecorded || isForLater(error)) throw error;
-			const reason = error instanceof Error ? error.message : String(error);
-			await this.#commit((change) => {
-				this.#claim(change, schedule, claimed);
-				const failed = { ...slot, status: "failed", reason, endedAtMs: change.atMs } as const;
-				this.#book.putSlot(change, failed);
-			});
-		}
-	}
-
-	/** Does a restart that is recorded, perhaps by an earlier daemon, and records its outcome. */
-	#finishRestart({ id, started }: StoredSlot): void {
-		if (started?.type !== "restart") return;
-		const finish = async () => {
-			const { ok, reason } = await this.#world.restart(started.agent, started.runId);
-			await this.#commit((change) =>
-				this.#book.endSlot(change, id, ok ? "succeeded" : "failed", reason),
-			);
-			this.#wake();
-		};
-		finish().catch((error: unknown) => this.#world.onError(started.agent, error));
-	}
-
-	/**
-	 * Types a message into a program that is no agent CLI, and records the outcome. Nothing confirms it, so a message
-	 * that an earlier daemon may have typed is not typed again: `message` is null.
-	 */
-	#finishTyped({ id, started }: StoredSlot, message: string | null): void {
-		if (started?.type !== "typed") return;
-		const { agent } = started;
-		const type = async (): Promise<readonly ["succeeded" | "failed", string]> => {
-			if (message === null) {
-				return ["failed", "the daemon stopped while it typed the message, which may have arrived"];
-			}
-			try {
-				await this.#world.type(agent, message);
-				return ["succeeded", "typed; a program that is not an agent CLI cannot confirm it"];
-			} catch (error) {
-				return ["failed", error instanceof Error ? error.message : String(error)];
-			}
-		};
-		const finish = async () => {
-			const [status, reason] = await type();
-			await this.#commit((change) => this.#book.endSlot(change, id, status, reason));
-			this.#wake();
-		};
-		finish().catch((error: unknown) => this.#world.onError(agent, error));
-	}
-
-	/** Moves the plan of the schedule on, and records the slots that were missed. */
-	#claim(change: SlotChange, schedule: Schedule, decision: SlotDecision | null): void {
-		if (decision === null) return;
-		const { plan, missed } = decision;
-		if (missed !== null) this.#book.putSlot(change, this.#missedSlot(schedule, missed));
-		this.#book.putPlan(change, schedule.id, plan);
-	}
-
-	#missedSlot(schedule: Schedule, missed: MissedSlots): StoredSlot {
-		const { count, fromMs, untilMs } = missed;
-		const slot = {
-			id: slotIdOf(schedule.id, fromMs, schedule.plan.era),
-			slotMs: fromMs,
-			manual: false,
-		};
-		const decided = this.#slotOf(schedule, slot, { action: "skip", reason: renderMissed(missed) });
-		return { ...decided, missed: { count, untilMs } };
-	}
-
-	#runningWork(id: string): string | null {
-		const { agents, finished } = this.#world;
-		return runningWork(this.#book, agents, finished, id);
 	}
 
 	#view(schedule: Schedule): ScheduleView {
@@ -495,12 +293,6 @@ export class Schedules {
 	#nowMs(): number {
 		return Math.floor(this.#world.clock.now().wallMs);
 	}
-}
-
-/** The daemon cannot start anything now: the slot stays due. */
-function isForLater(error: unknown): boolean {
-	const codes: readonly string[] = ["daemon_stopping", "write_failed", "store_unavailable"];
-	return error instanceof ReeveError && codes.includes(error.code);
 }
 
 function aboutAgent(spec: ScheduleSpec): { readonly agent?: string } {
