@@ -32,9 +32,5 @@ export type {
 } from "./mock-api/script.js";
 export { createRandom, type SeededRandom } from "./random.js";
 export { type AdapterScript, createScriptedAdapter } from "./scripted-adapter.js";
-export {
-	createScriptedBackend,
-	ENDLESS,
-	type ScriptedBackend,
-	type ScriptedLife,
-} from "./scripted-backend.js";
+export { createScriptedBackend, type ScriptedBackend } from "./scripted-backend.js";
+export { ENDLESS, type ScriptedLife } from "./scripted-run.js";
