@@ -126,3 +126,14 @@ export function mergeAgents(
 	for (const agent of changed) now.set(agent.id, agent);
 	return keepSelection({ ...state, agents: [...now.values()] });
 }
+
+/** The hosts with these names. Earlier information about them is kept until the daemon has responded. */
+export function describeSilent(
+	names: ReadonlySet<string>,
+	before: readonly SilentHost[],
+): readonly SilentHost[] {
+	return [...names].sort().map((name) => {
+		const known = before.find((host) => host.name === name);
+		return known ?? { name, seenAtMs: null, reason: "it does not answer" };
+	});
+}

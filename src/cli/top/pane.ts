@@ -97,7 +97,7 @@ const NEXT: Readonly<Partial<Record<AgentStatusState, string>>> = {
 	halted: "fix the cause, then resume it (u)",
 	login_lost: "log in with its CLI, then resume it (u)",
 	over_budget: "it waits for the next day, or continues when you resume it (u)",
-	circuit_open: "one call is let through at that time, or all when you close the circuit (u)",
+	circuit_open: "one call is allowed at that time; close the circuit (u) to allow all",
 	stalled: "look at its terminal (a); it may wait for something",
 	dead_letters: "`reeve dead-letters ls` lists them; replay or discard each",
 	finished: "write a message (m), or mark it as seen (x)",

@@ -3,22 +3,25 @@
 import { hostname } from "node:os";
 import type { Client } from "../../client/client.js";
 import { ReeveError } from "../../core/errors.js";
+import { messageOf } from "../../core/message-of.js";
 import { splitHost } from "../../core/remote.js";
 import { createSanitizer } from "../../core/safe-text.js";
 import type { AgentJson } from "../../http/contract/agents.js";
 import { NO_COLORS, type Output } from "../output.js";
+import type { TerminalStreams } from "../raw-terminal.js";
 import {
-	enterRawTerminal,
-	type RawTerminal,
-	sizeOf,
-	type TerminalStreams,
-} from "../raw-terminal.js";
-import { isFailedStart, START_WORDS } from "../start-report.js";
+	chooseAnswer,
+	markSeen,
+	restartAgent,
+	resumeAgent,
+	sendText,
+	stopAgent,
+} from "./agent-requests.js";
 import { drawTop } from "./draw.js";
-import { createFrame, type Frame, renderChanges } from "./frame.js";
 import { createKeyReader, type Key, type KeyName } from "./keys.js";
 import { followFleet } from "./live-fleet.js";
 import {
+	describeSilent,
 	EMPTY,
 	keepSelection,
 	type Mode,
@@ -29,12 +32,10 @@ import {
 	selectedAgent,
 	type TopState,
 } from "./model.js";
-import { createTheme, type Theme } from "./words.js";
+import { DRAW_EVERY_MS, TopScreen } from "./top-screen.js";
+import { createTheme } from "./words.js";
 
-/** Hidden cursor; pasted text is marked, so that it is never treated as keys. */
-const SHOW = "\u001b[?25l\u001b[?2004h";
-/** At most four times a second for news; keys are answered sooner, except over ssh. */
-const DRAW_EVERY_MS = 250;
+/** Keys are answered sooner than news, except over ssh. */
 const KEY_EVERY_MS = 40;
 const TOAST_MS = 6_000;
 const LOG_LINES_MAX = 1_000;
@@ -50,17 +51,12 @@ export interface TopDaemons {
 export class TopApp {
 	readonly #client: Client;
 	readonly #silent: Set<string>;
-	readonly #streams: TerminalStreams;
 	readonly #output: Output;
 	readonly #env: NodeJS.ProcessEnv;
-	readonly #look: Theme;
+	readonly #screen: TopScreen;
 	readonly #over = new AbortController();
 	readonly #keys = createKeyReader((key) => this.#press(key));
 	#state: TopState = { ...EMPTY, host: hostname() };
-	#terminal: RawTerminal | null = null;
-	#drawn: Frame | null = null;
-	#drawnAtMs = 0;
-	#timer: NodeJS.Timeout | undefined;
 	/** Ends the log that a page shows. */
 	#endPage: (() => void) | null = null;
 
@@ -72,28 +68,23 @@ export class TopApp {
 	) {
 		this.#client = client;
 		this.#silent = silent;
-		this.#streams = streams;
 		this.#output = output;
 		this.#env = env;
-		this.#look = createTheme(env);
+		const look = createTheme(env);
+		this.#screen = new TopScreen(streams, {
+			draw: (size) => drawTop(this.#state, { ...size, nowMs: Date.now(), look }),
+			onInput: (bytes) => this.#keys.take(bytes),
+			onEnd: () => this.#quit(),
+		});
 	}
 
 	/** Until the user quits. The terminal is as before afterwards, however it ends. */
 	async run(): Promise<void> {
-		const { stdout } = this.#streams;
-		const onResize = () => this.#draw(0);
-		const clock = setInterval(() => this.#draw(DRAW_EVERY_MS), 1_000);
-		const onContinue = () => this.#resume();
-		stdout.on("resize", onResize);
-		process.on("SIGCONT", onContinue);
+		const clock = setInterval(() => this.#screen.draw(), 1_000);
 		try {
-			const following = followFleet(this.#client, this.#listener(), this.#over.signal);
-			await following;
+			await followFleet(this.#client, this.#listener(), this.#over.signal);
 		} finally {
 			clearInterval(clock);
-			clearTimeout(this.#timer);
-			stdout.removeListener("resize", onResize);
-			process.removeListener("SIGCONT", onContinue);
 			this.#keys.close();
 			this.#quit();
 		}
@@ -109,7 +100,7 @@ export class TopApp {
 				const silent = describeSilent(this.#silent, this.#state.silent);
 				if (silent.length > 0) void this.#askSilent();
 				// The first answer opens the screen: an error before it is printed as usual.
-				if (this.#terminal === null && !this.#over.signal.aborted) this.#enter();
+				this.#screen.begin();
 				change(keepSelection({ ...this.#state, agents, host, silent, staleSinceMs: null }));
 			},
 			onChanged: (agents: readonly AgentJson[], asked: ReadonlySet<string>) =>
@@ -127,69 +118,13 @@ export class TopApp {
 
 	#set(state: TopState, everyMs = DRAW_EVERY_MS) {
 		this.#state = state;
-		this.#draw(everyMs);
+		this.#screen.draw(everyMs);
 	}
-
-	#enter() {
-		const { stdin, stdout } = this.#streams;
-		this.#terminal = enterRawTerminal(this.#streams, () => {});
-		this.#drawn = null;
-		stdout.write(SHOW);
-		stdin.on("data", this.#onInput);
-		stdin.once("end", this.#onEnd);
-		stdin.resume();
-	}
-
-	#leave() {
-		const { stdin } = this.#streams;
-		stdin.removeListener("data", this.#onInput);
-		stdin.removeListener("end", this.#onEnd);
-		this.#terminal?.restore();
-		this.#terminal = null;
-	}
-
-	readonly #onInput = (bytes: Buffer) => this.#keys.take(bytes);
-	readonly #onEnd = () => this.#quit();
 
 	#quit() {
 		this.#endPage?.();
 		this.#over.abort();
-		this.#leave();
-	}
-
-	/** The shell had the terminal meanwhile. */
-	#resume() {
-		if (this.#terminal === null) return;
-		this.#leave();
-		this.#enter();
-		this.#draw(0);
-	}
-
-	#draw(everyMs: number) {
-		if (this.#timer !== undefined) {
-			if (everyMs >= DRAW_EVERY_MS) return;
-			clearTimeout(this.#timer);
-		}
-		const leftMs = this.#drawnAtMs + everyMs - performance.now();
-		this.#timer = setTimeout(() => this.#drawNow(), Math.max(0, leftMs));
-	}
-
-	#drawNow() {
-		this.#timer = undefined;
-		const { stdout } = this.#streams;
-		if (this.#terminal === null || this.#over.signal.aborted) return;
-		// A slow terminal gets the newest picture once it has read the last one.
-		if (stdout.writableNeedDrain) {
-			stdout.once("drain", () => this.#draw(DRAW_EVERY_MS));
-			return;
-		}
-		this.#drawnAtMs = performance.now();
-		const size = sizeOf(stdout);
-		const view = { ...size, nowMs: Date.now(), look: this.#look };
-		const frame = createFrame(drawTop(this.#state, view), size.columns, size.rows);
-		const changes = renderChanges(this.#drawn, frame);
-		this.#drawn = frame;
-		if (changes !== "") stdout.write(changes);
+		this.#screen.close();
 	}
 
 	#toast(text: string) {
@@ -211,11 +146,8 @@ export class TopApp {
 	#press(key: Key) {
 		const { mode } = this.#state;
 		if (key.type === "key" && key.name === "quit") return this.#quit();
-		if (key.type === "key" && key.name === "redraw") {
-			this.#drawn = null;
-			return this.#draw(0);
-		}
-		if (key.type === "key" && key.name === "suspend") return this.#suspend();
+		if (key.type === "key" && key.name === "redraw") return this.#screen.redraw();
+		if (key.type === "key" && key.name === "suspend") return this.#screen.suspend();
 		if (mode.type === "typing") return this.#pressTyping(key, mode);
 		if (key.type === "paste") return;
 		if (mode.type === "confirm") return this.#pressConfirm(key, mode);
@@ -236,31 +168,12 @@ export class TopApp {
 		this.#set({ ...this.#state, silent });
 	}
 
-	/** Stops like any other program at Ctrl-Z; `fg` continues it. */
-	#suspend() {
-		this.#leave();
-		process.once("SIGCONT", () => {
-			if (this.#over.signal.aborted) return;
-			this.#enter();
-			this.#draw(0);
-		});
-		process.kill(process.pid, "SIGSTOP");
-	}
-
 	#select(state: TopState) {
 		this.#set(state, this.#keyEveryMs);
 	}
 
 	#pressKey(name: KeyName) {
-		const moves: Partial<Record<KeyName, number>> = {
-			up: -1,
-			down: 1,
-			page_up: -PAGE,
-			page_down: PAGE,
-			home: -1e6,
-			end: 1e6,
-		};
-		const by = moves[name];
+		const by = MOVES[name];
 		if (by !== undefined) return this.#select(moveSelection(this.#state, by));
 		if (name === "escape") return this.#select(keepSelection({ ...this.#state, filter: "" }));
 		if (name === "enter") this.#withAgent((agent) => this.#showWhy(agent));
@@ -268,7 +181,7 @@ export class TopApp {
 
 	#pressLetter(letter: string) {
 		if (/^[1-9]$/.test(letter))
-			return this.#withAgent((agent) => this.#choose(agent, Number(letter)));
+			return this.#request((agent) => chooseAnswer(this.#client, agent, Number(letter)));
 		switch (letter) {
 			case "q":
 				return this.#quit();
@@ -293,9 +206,9 @@ export class TopApp {
 			case "m":
 				return this.#withAgent((agent) => this.#write(agent));
 			case "u":
-				return this.#withAgent((agent) => this.#resumeAgent(agent));
+				return this.#request((agent) => resumeAgent(this.#client, agent));
 			case "x":
-				return this.#withAgent((agent) => this.#markSeen(agent));
+				return this.#request((agent) => markSeen(this.#client, agent));
 			case "R":
 			case "S": {
 				const what = letter === "R" ? "restart" : "stop";
@@ -314,20 +227,19 @@ export class TopApp {
 		this.#try(async () => act(agent));
 	}
 
-	#try(act: () => Promise<void>) {
-		act().catch((error: unknown) => {
-			const hint = error instanceof ReeveError ? ` ${error.hint}` : "";
-			this.#toast(`${error instanceof Error ? error.message : String(error)}.${hint}`);
+	/** Shows the result of the request, if it has one. */
+	#request(ask: (agent: AgentJson) => Promise<string | null>) {
+		this.#withAgent(async (agent) => {
+			const result = await ask(agent);
+			if (result !== null) this.#toast(result);
 		});
 	}
 
-	async #choose({ id, question }: AgentJson, number: number): Promise<void> {
-		const choice = question?.choices.find((each) => each.number === number);
-		if (question === null || choice === undefined) return;
-		const request = { place: [id, question.id], body: { choice: number } };
-		const route = "POST /api/v1/agents/:id/questions/:question/answer";
-		const { label } = await this.#client.call(route, request);
-		this.#toast(`${id}: answered "${label}"`);
+	#try(act: () => Promise<void>) {
+		act().catch((error: unknown) => {
+			const hint = error instanceof ReeveError ? ` ${error.hint}` : "";
+			this.#toast(`${messageOf(error)}.${hint}`);
+		});
 	}
 
 	#write({ id, question, kind }: AgentJson) {
@@ -340,30 +252,13 @@ export class TopApp {
 		this.#mode({ type: "typing", what, text: "" });
 	}
 
-	async #resumeAgent({ id }: AgentJson): Promise<void> {
-		const { outcome, circuit_from: circuit } = await this.#client.call(
-			"POST /api/v1/agents/:id/resume",
-			{ place: id },
-		);
-		const closed = circuit === "closed" ? "" : ", circuit closed";
-		this.#toast(`${id}: ${outcome ? START_WORDS[outcome] : "resumed"}${closed}`);
-	}
-
-	async #markSeen({ id, status }: AgentJson): Promise<void> {
-		if (status.state !== "finished") return;
-		await this.#client.call("POST /api/v1/agents/:id/seen", { place: id });
-	}
-
 	async #attach({ id }: AgentJson): Promise<void> {
 		const { runAttach } = await import("../commands/attach.js");
-		this.#leave();
+		this.#screen.leave();
 		try {
 			await runAttach(id, { detachKeys: "ctrl-]" }, this.#output, this.#env);
 		} finally {
-			if (!this.#over.signal.aborted) {
-				this.#enter();
-				this.#draw(0);
-			}
+			this.#screen.enter();
 		}
 	}
 
@@ -377,7 +272,7 @@ export class TopApp {
 			result: keep,
 			note: keep,
 			colors: NO_COLORS,
-			columns: sizeOf(this.#streams.stdout).columns,
+			columns: this.#screen.columns,
 		};
 		await runExplainAgent(id, {}, output, this.#env);
 		this.#mode(page(`${id}: why`, lines));
@@ -421,53 +316,16 @@ export class TopApp {
 		}
 		if (key.name !== "enter") return;
 		this.#mode({ type: "table" });
-		if (what.type !== "filter" && text.trim() !== "") this.#try(() => this.#send(what, text));
-	}
-
-	async #send(
-		what: { readonly id: string; readonly question?: string },
-		text: string,
-	): Promise<void> {
-		const { id, question } = what;
-		if (question !== undefined) {
-			const route = "POST /api/v1/agents/:id/questions/:question/answer";
-			await this.#client.call(route, { place: [id, question], body: { text } });
-			return this.#toast(`${id}: answered`);
-		}
-		const { message } = await this.#client.call("POST /api/v1/agents/:id/send", {
-			place: id,
-			body: { text },
-		});
-		this.#toast(`${id}: ${message == null ? "typed" : "accepted; typed when it is ready"}`);
+		if (what.type === "filter" || text.trim() === "") return;
+		this.#try(async () => this.#toast(await sendText(this.#client, what, text)));
 	}
 
 	#pressConfirm(key: Key, { what, id }: Extract<Mode, { type: "confirm" }>) {
 		this.#mode({ type: "table" });
 		if (key.type !== "text" || key.text !== "y") return;
 		this.#toast(`${id}: ${what === "restart" ? "restarting" : "stopping"}`);
-		this.#try(() => (what === "restart" ? this.#restart(id) : this.#stop(id)));
-	}
-
-	async #restart(id: string): Promise<void> {
-		const request = { place: id, body: {} };
-		const { agents } = await this.#client.call("POST /api/v1/agents/:scope/restart", request);
-		const start = agents[0]?.start ?? null;
-		if (start === null)
-			return this.#toast(`${id}: not restarted: ${agents[0]?.reason ?? "unknown"}`);
-		const why = isFailedStart(start.outcome) ? `: ${start.reason}` : "";
-		this.#toast(`${id}: ${START_WORDS[start.outcome]}${why}`);
-	}
-
-	async #stop(id: string): Promise<void> {
-		const request = { place: id, body: {} };
-		const { agents } = await this.#client.call("POST /api/v1/agents/:scope/down", request);
-		const outcome = agents[0]?.outcome ?? "not_proven";
-		const isKilled = outcome === "timed_out_killed" ? " (killed after its timeout)" : "";
-		this.#toast(
-			outcome === "not_proven"
-				? `${id}: not proven stopped: ${agents[0]?.reason}`
-				: `${id}: stopped${isKilled}`,
-		);
+		const request = what === "restart" ? restartAgent : stopAgent;
+		this.#try(async () => this.#toast(await request(this.#client, id)));
 	}
 
 	#pressPage(key: Key, mode: Extract<Mode, { type: "page" }>) {
@@ -477,23 +335,12 @@ export class TopApp {
 		if (isBack) return this.#mode({ type: "table" });
 		const name =
 			key.type === "key" ? key.name : key.type === "text" ? LETTERS[key.text] : undefined;
-		const by = name === undefined ? undefined : SCROLLS[name];
+		const by = name === undefined ? undefined : MOVES[name];
 		if (by === undefined) return;
 		const moved = mode.fromEnd + (mode.isLog ? -by : by);
 		const fromEnd = Math.min(Math.max(0, moved), mode.lines.length);
 		this.#set({ ...this.#state, mode: { ...mode, fromEnd } }, this.#keyEveryMs);
 	}
-}
-
-/** Earlier information about them is kept until the daemon has responded. */
-function describeSilent(
-	names: ReadonlySet<string>,
-	before: readonly SilentHost[],
-): readonly SilentHost[] {
-	return [...names].sort().map((name) => {
-		const known = before.find((host) => host.name === name);
-		return known ?? { name, seenAtMs: null, reason: "it does not answer" };
-	});
 }
 
 function describeQuestion(question: NonNullable<AgentJson["question"]>): string[] {
@@ -509,7 +356,7 @@ const LETTERS: Readonly<Partial<Record<string, KeyName>>> = {
 	k: "up",
 	" ": "page_down",
 };
-const SCROLLS: Readonly<Partial<Record<KeyName, number>>> = {
+const MOVES: Readonly<Partial<Record<KeyName, number>>> = {
 	up: -1,
 	down: 1,
 	page_up: -PAGE,
