@@ -6,11 +6,10 @@
  */
 
 import { ReeveError } from "../core/errors.js";
-import type { ReeveEvent } from "../core/events.js";
 import { splitHost } from "../core/remote.js";
 import type { JsonRouteName } from "../http/contract/routes.js";
-import type { LiveResources } from "../http/contract/streams.js";
 import type { Client } from "./client.js";
+import { mergeEvents, mergeLines } from "./merged-streams.js";
 import {
 	type AnyOptions,
 	agentsOf,
@@ -18,7 +17,6 @@ import {
 	createPrefixedClient,
 	FILTERS,
 } from "./prefixed-client.js";
-import type { EventOptions, MergedLine } from "./streams.js";
 
 export interface MergedParts {
 	readonly own: Client;
@@ -34,20 +32,9 @@ export interface MergedParts {
 const LIST_MS_MAX = 1_500;
 
 export function createMergedClient(parts: MergedParts): Client {
-	const { own, remotes, open, onSilent } = parts;
-	const known = new Set(remotes);
-	const clients = new Map<string, Client>();
-
-	function clientOf(remote: string): Client {
-		if (!known.has(remote)) {
-			const listed = remotes.length === 0 ? "" : `Known remotes: ${remotes.join(", ")}. `;
-			const hint = `${listed}\`reeve remote add\` adds one.`;
-			throw new ReeveError("remote_not_found", `unknown remote ${remote}`, hint);
-		}
-		const client = clients.get(remote) ?? createPrefixedClient(remote, open(remote));
-		clients.set(remote, client);
-		return client;
-	}
+	const { own, remotes, onSilent } = parts;
+	const clientOf = createRemoteClients(parts);
+	const at = (host: string | null) => (host === null ? own : clientOf(host));
 
 	/** Null if the remote does not answer in time. */
 	async function askRemote(
@@ -103,10 +90,7 @@ export function createMergedClient(parts: MergedParts): Client {
 		return list(name, key, options);
 	}
 
-	const pick = (id: string) => {
-		const { host } = splitHost(id);
-		return host === null ? own : clientOf(host);
-	};
+	const pick = (id: string) => at(splitHost(id).host);
 	return {
 		call: call as Client["call"],
 		openApi: () => own.openApi(),
@@ -115,23 +99,33 @@ export function createMergedClient(parts: MergedParts): Client {
 			const { host } = splitHost(options.agent ?? "");
 			if (host !== null) return clientOf(host).events(options);
 			if (!options.follow || options.agent !== undefined) return own.events(options);
-			return mergeEvents(own, remotes, clientOf, options, onSilent);
+			return mergeEvents({ own, remotes, clientOf, onSilent }, options);
 		},
 		logs: (id, options) => pick(id).logs(id, options),
 		mergedLogs(options) {
-			const byHost = new Map<string | null, string[]>();
-			for (const id of options.agents) {
-				const { host } = splitHost(id);
-				byHost.set(host, [...(byHost.get(host) ?? []), id]);
-			}
-			const streams = [...byHost].map(([host, agents]) =>
-				(host === null ? own : clientOf(host)).mergedLogs({ ...options, agents }),
+			const streams = [...groupByHost(options.agents)].map(([host, agents]) =>
+				at(host).mergedLogs({ ...options, agents }),
 			);
 			const [only] = streams;
 			if (streams.length <= 1 && only !== undefined) return only;
 			return mergeLines(streams, options.follow);
 		},
 		terminal: (id, options) => pick(id).terminal(id, options),
+	};
+}
+
+/** The clients of the remotes, each opened when it is first needed. */
+function createRemoteClients({ remotes, open }: MergedParts): (remote: string) => Client {
+	const clients = new Map<string, Client>();
+	return (remote) => {
+		if (!remotes.includes(remote)) {
+			const listed = remotes.length === 0 ? "" : `Known remotes: ${remotes.join(", ")}. `;
+			const hint = `${listed}\`reeve remote add\` adds one.`;
+			throw new ReeveError("remote_not_found", `unknown remote ${remote}`, hint);
+		}
+		const client = clients.get(remote) ?? createPrefixedClient(remote, open(remote));
+		clients.set(remote, client);
+		return client;
 	};
 }
 
@@ -203,16 +197,21 @@ interface HostFilter {
 	readonly byHost: ReadonlyMap<string | null, readonly string[]>;
 }
 
+function groupByHost(ids: readonly string[]): ReadonlyMap<string | null, readonly string[]> {
+	const byHost = new Map<string | null, string[]>();
+	for (const id of ids) {
+		const { host } = splitHost(id);
+		byHost.set(host, [...(byHost.get(host) ?? []), id]);
+	}
+	return byHost;
+}
+
 /** Null unless the list names agents of several hosts. */
 function splitByHost({ query }: AnyOptions): HostFilter | null {
 	const filter = query?.["ids"] === undefined ? "agents" : "ids";
 	const named = query?.[filter];
 	if (typeof named !== "string") return null;
-	const byHost = new Map<string | null, string[]>();
-	for (const id of named.split(",")) {
-		const { host } = splitHost(id);
-		byHost.set(host, [...(byHost.get(host) ?? []), id]);
-	}
+	const byHost = groupByHost(named.split(","));
 	return byHost.size > 1 ? { filter, byHost } : null;
 }
 
@@ -234,141 +233,4 @@ function remoteOf({ place, query, body }: AnyOptions): string | null {
 		`one request cannot target several hosts: ${shown}`,
 		"Send one request per host.",
 	);
-}
-
-/** The lines of several hosts: stored ones by time, new ones as they arrive. Each host keeps its order. */
-async function* mergeLines(
-	streams: readonly AsyncGenerator<MergedLine>[],
-	follow: boolean,
-): AsyncGenerator<MergedLine> {
-	const pending = new Map(streams.map((stream) => [stream, nextOf(stream)] as const));
-	try {
-		while (pending.size > 0) {
-			const waiting = [...pending.values()];
-			const heads = follow ? [await Promise.race(waiting)] : await Promise.all(waiting);
-			const ended = heads.filter(({ result }) => result.done === true);
-			for (const { stream } of ended) pending.delete(stream);
-			const lines = heads.flatMap(({ stream, result }) =>
-				result.done === true ? [] : [{ stream, line: result.value }],
-			);
-			const [first, ...others] = lines;
-			if (first === undefined) continue;
-			const next = others.reduce((a, b) => (b.line.at < a.line.at ? b : a), first);
-			pending.set(next.stream, nextOf(next.stream));
-			yield next.line;
-		}
-	} finally {
-		await Promise.allSettled(streams.map((stream) => stream.return(undefined)));
-	}
-}
-
-async function nextOf(stream: AsyncGenerator<MergedLine>) {
-	return { stream, result: await stream.next() };
-}
-
-/**
- * The new events of all daemons, each in its own order. Those of remotes begin now, since `after` is a
- * number of this daemon. A remote that is lost is reported and followed again when it answers.
- */
-async function* mergeEvents(
-	own: Client,
-	remotes: readonly string[],
-	clientOf: (remote: string) => Client,
-	options: EventOptions,
-	onSilent: MergedParts["onSilent"],
-): AsyncGenerator<ReeveEvent> {
-	const over = new AbortController();
-	const signal = options.signal ? AbortSignal.any([options.signal, over.signal]) : over.signal;
-	const queue: ReeveEvent[] = [];
-	let wake = () => {};
-	let failure: { readonly error: unknown } | null = null;
-	let isOwnOver = false;
-	const push = async (event: ReeveEvent) => {
-		queue.push(event);
-		wake();
-		// A slow reader slows the streams down instead of filling the memory.
-		while (queue.length >= QUEUED_MAX && !signal.aborted) await delay(QUEUE_POLL_MS, signal);
-	};
-	/** The last readings of each host, which a listener gets together. */
-	const readings = new Map<string | null, LiveResources["agents"]>();
-	const onResources =
-		options.onResources &&
-		((host: string | null) =>
-			({ agents }: LiveResources) => {
-				readings.set(host, agents);
-				options.onResources?.({ agents: Object.assign({}, ...readings.values()) });
-			});
-	const followOwn = async () => {
-		const mine = { ...options, signal, onResources: onResources?.(null) };
-		for await (const event of own.events(mine)) await push(event);
-	};
-	const followRemote = async (remote: string) => {
-		let after: number | null = null;
-		let isReported = false;
-		while (!signal.aborted) {
-			try {
-				const client = clientOf(remote);
-				after ??= (await client.call("GET /api/v1/agents", { signal })).seq ?? 0;
-				const { type } = options;
-				for await (const event of client.events({
-					after,
-					type,
-					follow: true,
-					reconnectForMs: 0,
-					signal,
-					onResources: onResources?.(remote),
-				})) {
-					after = event.seq;
-					await push(event);
-				}
-			} catch (error) {
-				if (signal.aborted) return;
-				// Later this daemon's own events report it.
-				if (!isReported) onSilent(remote, error as ReeveError);
-				isReported = true;
-			}
-			await delay(RETRY_MS, signal);
-		}
-	};
-	followOwn()
-		.catch((error: unknown) => {
-			failure = { error };
-		})
-		.finally(() => {
-			isOwnOver = true;
-			wake();
-		});
-	for (const remote of remotes) void followRemote(remote);
-	try {
-		for (;;) {
-			const event = queue.shift();
-			if (event !== undefined) yield event;
-			else if (failure !== null) throw (failure as { readonly error: unknown }).error;
-			else if (isOwnOver) return;
-			else {
-				await new Promise<void>((resolve) => {
-					wake = resolve;
-				});
-			}
-		}
-	} finally {
-		over.abort();
-	}
-}
-
-const QUEUED_MAX = 1_000;
-const QUEUE_POLL_MS = 20;
-const RETRY_MS = 3_000;
-
-function delay(ms: number, signal: AbortSignal): Promise<void> {
-	return new Promise((resolve) => {
-		const timer = setTimeout(done, ms);
-		function done(): void {
-			clearTimeout(timer);
-			signal.removeEventListener("abort", done);
-			resolve();
-		}
-		if (signal.aborted) done();
-		else signal.addEventListener("abort", done);
-	});
 }

@@ -2,6 +2,7 @@
 
 import { ReeveError } from "../core/errors.js";
 import type { ReeveEvent } from "../core/events.js";
+import { messageOf } from "../core/message-of.js";
 import { joinHost, splitHost } from "../core/remote.js";
 import { prefixCommands, prefixIds } from "../http/contract/remote-ids.js";
 import type { JsonRouteName } from "../http/contract/routes.js";
@@ -145,7 +146,7 @@ async function* withErrors<T>(remote: string, items: AsyncIterable<T>): AsyncGen
 /** The error, with the remote that it comes from. */
 function asReeveError(remote: string, error: unknown): ReeveError {
 	if (!(error instanceof ReeveError)) {
-		const message = error instanceof Error ? error.message : String(error);
+		const message = messageOf(error);
 		return new ReeveError("remote_unreachable", `${remote} does not answer: ${message}`);
 	}
 	// This daemon reports the remotes that it cannot reach by name.

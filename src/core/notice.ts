@@ -4,7 +4,7 @@
  */
 
 import { needsFix } from "./attention.js";
-import type { EventMap, ReeveEvent } from "./events.js";
+import type { EventMap, EventType, ReeveEvent } from "./events.js";
 import { plainLine, safeText } from "./safe-text.js";
 import { renderDuration } from "./units.js";
 
@@ -89,138 +89,115 @@ export interface NoticeRoute {
 	readonly quiet: { readonly fromMinute: number; readonly toMinute: number } | null;
 }
 
+type Make = (kind: NoticeKind, title: string, text: string) => Notice;
+
+/** The notices of each type of event; null if the operator is not notified. */
+const NOTICES: {
+	readonly [Type in EventType]?: (data: EventMap[Type], who: string, make: Make) => Notice | null;
+} = {
+	"agent.policy_changed": ({ to, reason }, who, make) =>
+		to === "halted" ? make("halted", `${who} was halted`, reason) : null,
+	"agent.waiting": ({ reason }, who, make) => make("waiting", `${who} is waiting for you`, reason),
+	"agent.asked": ({ question }, who, make) =>
+		make(
+			"question",
+			`${who} has a question`,
+			`${question}\nAnswer with \`reeve reply ${who} ANSWER\`.`,
+		),
+	"agent.asks": noticeOfQuestion,
+	"agent.turn_finished": ({ text }, who, make) =>
+		make("finished", `${who} finished`, text ?? "It waits for a message."),
+	"agent.turn_failed": ({ cause, detail, retry_in_ms: retryInMs }, who, make) => {
+		// A limit is reported for its account. A retried turn is reported when Reeve stops retrying.
+		if (cause === "usage_limit" || retryInMs !== null) return null;
+		const next = needsFix(cause)
+			? `Fix the cause, then run \`reeve resume ${who}\`.`
+			: `Inspect it with \`reeve attach ${who}\`.`;
+		const title = `${who}: the last turn failed (${cause})`;
+		return make("turn_failed", title, detail === null ? next : `${detail}\n${next}`);
+	},
+	"agent.retrying": ({ cause, detail, attempts, for_ms: forMs }, who, make) => {
+		const text = `${attempts} requests have failed within ${renderDuration(forMs)}. The CLI is still retrying.`;
+		const title = `${who}: requests keep failing (${cause})`;
+		return make("retrying", title, detail ? `${detail}\n${text}` : text);
+	},
+	// Also sent after an exit at a limit, which has no notice of its own: this one includes the end time.
+	"account.limited": ({ until, reason }, who, make) => {
+		const text = until === null ? reason : `${reason}; until ${until}`;
+		return make("usage_limit", `${who} has hit its usage limit`, text);
+	},
+	"agent.budget_low": ({ reason }, who, make) =>
+		make("budget_low", `${who} has used most of its budget`, `${reason}.`),
+	"agent.over_budget": ({ reason }, who, make) =>
+		make("over_budget", `${who} has used up its budget`, `${reason}.`),
+	"agent.stalled": ({ step }, who, make) =>
+		make("stalled", `${who} makes no progress`, `Action: ${step}.`),
+	"agent.start_timeout": ({ after_ms: afterMs, screen }, who, make) => {
+		const text = `It was not ready after ${renderDuration(afterMs)}. Reeve kills it.`;
+		return make("start_timeout", `${who} did not start`, [text, ...screen].join("\n"));
+	},
+	"agent.unhealthy": ({ error, failures, action }, who, make) => {
+		const next = action === "restart" ? "Reeve restarts it." : "It keeps running.";
+		const text = `${failures} times in a row: ${error}. ${next}`;
+		return make("health", `The health check of ${who} fails`, text);
+	},
+	"agent.recovered": ({ unhealthy_ms: unhealthyMs }, who, make) => {
+		const text = `Its health check failed for ${renderDuration(unhealthyMs)}.`;
+		return make("health", `${who} is healthy again`, text);
+	},
+	"agent.watch_loop": ({ restarts, within_ms: withinMs, files }, who, make) => {
+		const text = `It was restarted ${restarts} times within ${renderDuration(withinMs)}; the next restart waits. Last changed: ${files.join(", ")}. If the agent writes them itself, ignore them in .gitignore.`;
+		return make("watch", `The watched files of ${who} keep changing`, text);
+	},
+	"agent.watch_incomplete": ({ reason }, who, make) =>
+		make("watch", `Not all files of ${who} are watched`, reason),
+	"schedule.failed": ({ schedule, slot_at: slotAt, reason }, _who, make) =>
+		make("schedule_failed", `The schedule ${schedule} failed`, `Slot ${slotAt}: ${reason}`),
+	"inbox.dead": ({ reason }, who, make) =>
+		make("undelivered", `A message for ${who} was not delivered`, reason),
+	"task.changed": ({ to, error, code, reason }, who, make) => {
+		if (to !== "dead_lettered") return null;
+		// Many tasks that were never tried can fail at once for the same reason: one notification for all.
+		if (error === null && code === "agent_unavailable") {
+			return {
+				...make("dead_letter", `Tasks for ${who} could not be started`, reason),
+				task: null,
+			};
+		}
+		return make("dead_letter", `A task for ${who} failed (dead letter)`, reason);
+	},
+	"circuit.changed": noticeOfCircuit,
+	"service.ended": ({ service, action, reason }, _who, make) =>
+		action === "restart"
+			? make("service_restarted", `The daemon's ${service} was restarted`, reason)
+			: null,
+	"remote.lost": ({ remote, reason }, _who, make) =>
+		make("remote_lost", `${remote} does not answer`, `${reason}. Its agents may be running.`),
+};
+
 /** The notice for this event; null if the operator is not notified. */
 export function noticeOf(event: ReeveEvent): Notice | null {
-	const about = {
-		agent: event.agent ?? null,
-		task: event.task ?? null,
-		at: event.at,
-		seq: event.seq,
-	};
-	const who = event.agent ?? "Reeve";
-	const make = (kind: NoticeKind, title: string, text: string): Notice => ({
+	const { agent = null, task = null, at, seq } = event;
+	const make: Make = (kind, title, text) => ({
 		kind,
 		title: plainLine(title),
 		text: safeText(text),
-		...about,
+		...{ agent, task, at, seq },
 		needs_you: NEEDS_YOU.has(kind),
-		link: about.agent === null ? null : agentPath(about.agent),
+		link: agent === null ? null : agentPath(agent),
 		more: 0,
 		question: null,
 	});
-	switch (event.type) {
-		case "agent.policy_changed":
-			if (event.data.to !== "halted") return null;
-			return make("halted", `${who} was halted`, event.data.reason);
-		case "agent.waiting":
-			return make("waiting", `${who} is waiting for you`, event.data.reason);
-		case "agent.asked":
-			return make(
-				"question",
-				`${who} has a question`,
-				`${event.data.question}\nAnswer with \`reeve reply ${who} ANSWER\`.`,
-			);
-		case "agent.asks":
-			return noticeOfQuestion(event.data, who, make);
-		case "agent.turn_finished":
-			return make("finished", `${who} finished`, event.data.text ?? "It waits for a message.");
-		case "agent.turn_failed":
-			// A limit is reported for its account. A retried turn is reported when Reeve stops retrying.
-			if (event.data.cause === "usage_limit" || event.data.retry_in_ms !== null) return null;
-			return make(
-				"turn_failed",
-				`${who}: the last turn failed (${event.data.cause})`,
-				failedText(who, event.data),
-			);
-		case "agent.retrying": {
-			const { cause, detail, attempts, for_ms: forMs } = event.data;
-			const text = `${attempts} requests have failed within ${renderDuration(forMs)}. The CLI is still retrying.`;
-			return make(
-				"retrying",
-				`${who}: requests keep failing (${cause})`,
-				detail ? `${detail}\n${text}` : text,
-			);
-		}
-		// Also sent after an exit at a limit, which has no notice of its own: this one includes the end time.
-		case "account.limited": {
-			const { until, reason } = event.data;
-			const text = until === null ? reason : `${reason}; until ${until}`;
-			return make("usage_limit", `${who} has hit its usage limit`, text);
-		}
-		case "agent.budget_low":
-			return make("budget_low", `${who} has used most of its budget`, `${event.data.reason}.`);
-		case "agent.over_budget":
-			return make("over_budget", `${who} has used up its budget`, `${event.data.reason}.`);
-		case "agent.stalled":
-			return make("stalled", `${who} makes no progress`, `Action: ${event.data.step}.`);
-		case "agent.start_timeout": {
-			const { after_ms: afterMs, screen } = event.data;
-			const text = `It was not ready after ${renderDuration(afterMs)}. Reeve kills it.`;
-			return make("start_timeout", `${who} did not start`, [text, ...screen].join("\n"));
-		}
-		case "agent.unhealthy": {
-			const { error, failures, action } = event.data;
-			const next = action === "restart" ? "Reeve restarts it." : "It keeps running.";
-			const title = `The health check of ${who} fails`;
-			return make("health", title, `${failures} times in a row: ${error}. ${next}`);
-		}
-		case "agent.recovered": {
-			const after = renderDuration(event.data.unhealthy_ms);
-			return make("health", `${who} is healthy again`, `Its health check failed for ${after}.`);
-		}
-		case "agent.watch_loop": {
-			const { restarts, within_ms: withinMs, files } = event.data;
-			const text = `It was restarted ${restarts} times within ${renderDuration(withinMs)}; the next restart waits. Last changed: ${files.join(", ")}. If the agent writes them itself, ignore them in .gitignore.`;
-			return make("watch", `The watched files of ${who} keep changing`, text);
-		}
-		case "agent.watch_incomplete":
-			return make("watch", `Not all files of ${who} are watched`, event.data.reason);
-		case "schedule.failed": {
-			const { schedule, slot_at: slotAt, reason } = event.data;
-			return make(
-				"schedule_failed",
-				`The schedule ${schedule} failed`,
-				`Slot ${slotAt}: ${reason}`,
-			);
-		}
-		case "inbox.dead":
-			return make("undelivered", `A message for ${who} was not delivered`, event.data.reason);
-		case "task.changed":
-			if (event.data.to !== "dead_lettered") return null;
-			// Many tasks that were never tried can fail at once for the same reason: one notification for
-			// all.
-			if (event.data.error === null && event.data.code === "agent_unavailable") {
-				const title = `Tasks for ${who} could not be started`;
-				return { ...make("dead_letter", title, event.data.reason), task: null };
-			}
-			return make("dead_letter", `A task for ${who} failed (dead letter)`, event.data.reason);
-		case "circuit.changed":
-			return noticeOfCircuit(event.data, who, make);
-		case "service.ended":
-			if (event.data.action !== "restart") return null;
-			return make(
-				"service_restarted",
-				`The daemon's ${event.data.service} was restarted`,
-				event.data.reason,
-			);
-		case "remote.lost": {
-			const { remote, reason } = event.data;
-			return make(
-				"remote_lost",
-				`${remote} does not answer`,
-				`${reason}. Its agents may be running.`,
-			);
-		}
-		default:
-			return null;
-	}
+	const render = <Type extends EventType>(type: Type, data: EventMap[Type]) =>
+		NOTICES[type]?.(data, agent ?? "Reeve", make) ?? null;
+	return render(event.type, event.data);
 }
 
 /** With its choices and how to answer, if they can be read. */
 function noticeOfQuestion(
 	{ detail, question, kind, text, choices }: EventMap["agent.asks"],
 	who: string,
-	make: (kind: NoticeKind, title: string, text: string) => Notice,
+	make: Make,
 ): Notice {
 	// Events of an earlier version have no question.
 	if (!question || !text) {
@@ -238,7 +215,7 @@ function noticeOfQuestion(
 function noticeOfCircuit(
 	{ from, to, reason }: EventMap["circuit.changed"],
 	who: string,
-	make: (kind: NoticeKind, title: string, text: string) => Notice,
+	make: Make,
 ): Notice | null {
 	if (to === "open" && from === "closed") {
 		return make("circuit_open", `Calls to ${who} are refused`, reason);
@@ -247,16 +224,6 @@ function noticeOfCircuit(
 		return make("circuit_closed", `Calls to ${who} are accepted again`, reason);
 	}
 	return null;
-}
-
-function failedText(
-	who: string,
-	{ cause, detail }: Extract<ReeveEvent, { type: "agent.turn_failed" }>["data"],
-): string {
-	const next = needsFix(cause)
-		? `Fix the cause, then run \`reeve resume ${who}\`.`
-		: `Inspect it with \`reeve attach ${who}\`.`;
-	return detail === null ? next : `${detail}\n${next}`;
 }
 
 /** `count`: not sent now; it becomes a part of the next notice on its topic. */

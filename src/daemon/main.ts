@@ -22,7 +22,7 @@ import { createPage } from "../http/page.js";
 import { createApi } from "../http/server.js";
 import type { NewEvent, Store } from "../ports/store.js";
 import { realClock } from "../services/real-clock.js";
-import { supervise } from "../services/supervise.js";
+import { type SupervisionEnd, supervise } from "../services/supervise.js";
 import { createEnvironments, describeEnvironment } from "../sessions/agent-environment.js";
 import { logDirOf } from "../sessions/prepare-start.js";
 import { redactStore } from "../store/redacted-store.js";
@@ -127,7 +127,8 @@ async function main(): Promise<number> {
 	return serve(redactStore(opened.store, secrets.redact), settings, claim);
 }
 
-async function serve(store: Store, settings: Settings, claim: HomeClaim): Promise<number> {
+/** Everything that does not depend on the settings or on the services. */
+async function createParts(store: Store) {
 	// Not awaited: a full disk must prevent neither serving nor stopping.
 	const note = (event: NewEvent) =>
 		void store.commit((transaction) => transaction.appendEvent(event, Date.now())).catch(() => {});
@@ -144,18 +145,23 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 	const leases = createLeases(cluster, note);
 	const environments = createEnvironments(process.env, secrets.addValue);
 	const engine = createEngine({
-		home,
-		store,
-		backends,
-		executor,
-		logger,
-		environments,
+		...{ home, store, backends, executor, logger, environments, leases },
 		onDamage: damaged.add,
 		redact: secrets.redact,
-		leases,
 	});
 	backends.onExit((exit) => engine.exited(exit));
+	const auth = await createAuth(damaged, (data) => note({ type: "operator.refused", data }));
+	const push = await openPush(createPushFiles(home, damaged.add), auth.tokens, Date.now);
+	const remotes = createDaemonRemotes({ home, onDamage: damaged.add, note, logger });
+	return {
+		...{ note, damaged, backends, executor, cluster, leases, environments, engine },
+		...{ auth, push, remotes },
+	};
+}
 
+async function serve(store: Store, settings: Settings, claim: HomeClaim): Promise<number> {
+	const parts = await createParts(store);
+	const { note, damaged, backends, cluster, leases, environments, engine, push, remotes } = parts;
 	const limits = renderLimits(backends.describeLimits());
 	const network: NetworkState = { listen: null, url: null, problem: null };
 	const recovered = createSignal<void>();
@@ -181,9 +187,6 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 			homeProblem: claim.problem(),
 		});
 	if (managerEnv !== null) manager = createManager(managerEnv, status);
-	const auth = await createAuth(damaged, (data) => note({ type: "operator.refused", data }));
-	const push = await openPush(createPushFiles(home, damaged.add), auth.tokens, Date.now);
-	const remotes = createDaemonRemotes({ home, onDamage: damaged.add, note, logger });
 	const api = createApi({
 		engine,
 		store,
@@ -192,10 +195,8 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 		version: identity.version,
 		status,
 		recovery: { isOver: () => isTaking, over: taking.promise },
-		...auth,
-		push,
-		remotes,
-		cluster,
+		...parts.auth,
+		...{ push, remotes, cluster },
 		shutDown: () => setImmediate(() => supervisor.stop()),
 		reload,
 		testNotify: (route) => testNotify(settings, route),
@@ -252,10 +253,20 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 		supervisor.fail(reason);
 	});
 
-	const { exitCode, reason, failedToStop } = await supervisor.ended;
-	setTimeout(() => process.exit(exitCode), CLOSE_MS_MAX);
+	const ended = await supervisor.ended;
+	setTimeout(() => process.exit(ended.exitCode), CLOSE_MS_MAX);
 	stopWatching();
 	stopLooking();
+	await close(parts, claim, ended);
+	await store.close();
+	return ended.exitCode;
+}
+
+async function close(
+	{ note, backends, executor, leases }: Awaited<ReturnType<typeof createParts>>,
+	claim: HomeClaim,
+	{ exitCode, reason, failedToStop }: SupervisionEnd,
+): Promise<void> {
 	leases.close();
 	logger.info("stopping", { exitCode, reason, failed_to_stop: failedToStop });
 	if (exitCode !== 0) reporter.report("service_failed", reason);
@@ -263,8 +274,6 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 	await backends.close();
 	if (claim.look() === "held") await rm(home.socket, { force: true });
 	note({ type: "daemon.stopping", data: { reason } });
-	await store.close();
-	return exitCode;
 }
 
 /** The action of SIGHUP and `reeve daemon reload`. */

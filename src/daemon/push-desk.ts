@@ -30,56 +30,100 @@ export async function openPush(
 	tokens: Pick<Tokens, "list">,
 	nowMs: () => number,
 ): Promise<Push> {
-	let all = await store.readSubscriptions().catch(() => []);
-	let changed = new AbortController();
-	let keys: Promise<PushKeys> | null = null;
+	const subscriptions = await store.readSubscriptions().catch(() => []);
+	return new PushService(store, tokens, nowMs, subscriptions);
+}
 
-	async function readKeys(): Promise<PushKeys> {
-		const known = await store.readKeys();
-		if (known !== null) return known;
-		const made = createPushKeys();
-		await store.writeKeys(made);
-		return made;
+class PushService implements Push {
+	readonly #store: PushStore;
+	readonly #tokens: Pick<Tokens, "list">;
+	readonly #nowMs: () => number;
+	#all: readonly PushSubscription[];
+	#changed = new AbortController();
+	#keys: Promise<PushKeys> | null = null;
+
+	constructor(
+		store: PushStore,
+		tokens: Pick<Tokens, "list">,
+		nowMs: () => number,
+		all: readonly PushSubscription[],
+	) {
+		this.#store = store;
+		this.#tokens = tokens;
+		this.#nowMs = nowMs;
+		this.#all = all;
 	}
 
-	const useKeys = () => {
-		keys ??= readKeys().catch((error: unknown) => {
-			keys = null;
-			throw error;
-		});
-		return keys;
-	};
+	get isUsed(): boolean {
+		return this.#all.length > 0;
+	}
 
-	async function change(
-		next: (all: readonly PushSubscription[]) => readonly PushSubscription[],
-	): Promise<void> {
-		const wasUsed = all.length > 0;
-		all = await store.change(next);
-		if (all.length > 0 === wasUsed) return;
-		changed.abort();
-		changed = new AbortController();
+	get untilUsed(): AbortSignal {
+		return this.#changed.signal;
+	}
+
+	async key(): Promise<string> {
+		return (await this.#useKeys()).publicKey;
+	}
+
+	async subscribe(
+		{ endpoint, keys }: Pick<PushSubscription, "endpoint" | "keys">,
+		tokenId: string | null,
+	): Promise<string> {
+		const id = randomBytes(8).toString("hex");
+		const entry = { id, endpoint, keys, tokenId, createdAtMs: this.#nowMs(), failures: 0 };
+		await this.#change((each) =>
+			[...each.filter((one) => one.endpoint !== endpoint), entry].slice(-SUBSCRIPTIONS_MAX),
+		);
+		return id;
+	}
+
+	async unsubscribe(id: string, tokenId: string | null): Promise<void> {
+		const isOwn = (one: PushSubscription) =>
+			one.id === id && (tokenId === null || one.tokenId === tokenId);
+		if (!this.#all.some(isOwn)) {
+			throw new ReeveError("subscription_not_found", `unknown subscription ${id}`);
+		}
+		await this.#change((each) => each.filter((one) => !isOwn(one)));
+	}
+
+	async send(notice: Notice): Promise<SendResult> {
+		try {
+			const valid = new Set(this.#tokens.list().map(({ id }) => id));
+			const isOver = ({ tokenId }: PushSubscription) => tokenId !== null && !valid.has(tokenId);
+			if (this.#all.some(isOver)) {
+				await this.#change((each) => each.filter((one) => !isOver(one)));
+			}
+			const receivers = this.#receivers(notice.agent);
+			const results = await Promise.all(receivers.map((to) => this.#deliver(to, notice)));
+			// A retry would repeat the notification in browsers that have it.
+			if (results.length === 0 || results.some(({ ok }) => ok)) return { ok: true };
+			return results[0] ?? { ok: true };
+		} catch (error) {
+			const reason = error instanceof ReeveError ? error.message : "cannot prepare the message";
+			return { ok: false, reason, retryable: true };
+		}
 	}
 
 	/** Subscriptions whose session is still valid, and that may see the agent. */
-	function meant(agent: string | null): readonly PushSubscription[] {
-		const valid = new Map(tokens.list().map(({ id, scope }) => [id, scope]));
-		return all.filter(({ tokenId }) => {
+	#receivers(agent: string | null): readonly PushSubscription[] {
+		const valid = new Map(this.#tokens.list().map(({ id, scope }) => [id, scope]));
+		return this.#all.filter(({ tokenId }) => {
 			if (tokenId === null) return true;
 			const scope = valid.get(tokenId);
-			return (
-				scope !== undefined && (agent === null || canSeeAgent({ type: "scope", scope }, agent))
-			);
+			if (scope === undefined) return false;
+			return agent === null || canSeeAgent({ type: "scope", scope }, agent);
 		});
 	}
 
-	async function deliver(to: PushSubscription, notice: Notice): Promise<SendResult> {
-		const result = await sendPush(to, notice, await useKeys());
+	async #deliver(to: PushSubscription, notice: Notice): Promise<SendResult> {
+		const result = await sendPush(to, notice, await this.#useKeys());
 		if (result.ok && to.failures === 0) return result;
 		const isGone = "gone" in result;
 		if (!result.ok && !isGone && result.retryable) return result;
 		const failures = result.ok ? 0 : to.failures + 1;
 		const isOver = isGone || failures >= REFUSALS_MAX;
-		await change((each) =>
+		await this.#change((each) =>
 			each.flatMap((one) => {
 				if (one.id !== to.id) return [one];
 				return isOver ? [] : [{ ...one, failures }];
@@ -88,43 +132,29 @@ export async function openPush(
 		return isGone ? { ok: true } : result;
 	}
 
-	return {
-		get isUsed() {
-			return all.length > 0;
-		},
-		get untilUsed() {
-			return changed.signal;
-		},
-		key: async () => (await useKeys()).publicKey,
-		async subscribe({ endpoint, keys: own }, tokenId) {
-			const id = randomBytes(8).toString("hex");
-			const entry = { id, endpoint, keys: own, tokenId, createdAtMs: nowMs(), failures: 0 };
-			await change((each) =>
-				[...each.filter((one) => one.endpoint !== endpoint), entry].slice(-SUBSCRIPTIONS_MAX),
-			);
-			return id;
-		},
-		async unsubscribe(id, tokenId) {
-			const isOwn = (one: PushSubscription) =>
-				one.id === id && (tokenId === null || one.tokenId === tokenId);
-			if (!all.some(isOwn)) {
-				throw new ReeveError("subscription_not_found", `unknown subscription ${id}`);
-			}
-			await change((each) => each.filter((one) => !isOwn(one)));
-		},
-		async send(notice) {
-			try {
-				const valid = new Set(tokens.list().map(({ id }) => id));
-				const isOver = ({ tokenId }: PushSubscription) => tokenId !== null && !valid.has(tokenId);
-				if (all.some(isOver)) await change((each) => each.filter((one) => !isOver(one)));
-				const results = await Promise.all(meant(notice.agent).map((to) => deliver(to, notice)));
-				// A retry would repeat the notification in browsers that have it.
-				if (results.length === 0 || results.some(({ ok }) => ok)) return { ok: true };
-				return results[0] ?? { ok: true };
-			} catch (error) {
-				const reason = error instanceof ReeveError ? error.message : "cannot prepare the message";
-				return { ok: false, reason, retryable: true };
-			}
-		},
-	};
+	async #change(
+		next: (all: readonly PushSubscription[]) => readonly PushSubscription[],
+	): Promise<void> {
+		const wasUsed = this.isUsed;
+		this.#all = await this.#store.change(next);
+		if (this.isUsed === wasUsed) return;
+		this.#changed.abort();
+		this.#changed = new AbortController();
+	}
+
+	#useKeys(): Promise<PushKeys> {
+		this.#keys ??= this.#readKeys().catch((error: unknown) => {
+			this.#keys = null;
+			throw error;
+		});
+		return this.#keys;
+	}
+
+	async #readKeys(): Promise<PushKeys> {
+		const known = await this.#store.readKeys();
+		if (known !== null) return known;
+		const made = createPushKeys();
+		await this.#store.writeKeys(made);
+		return made;
+	}
 }

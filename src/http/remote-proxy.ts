@@ -78,117 +78,132 @@ interface Outgoing {
 }
 
 export function createRemoteProxy(remotes: Remotes): RemoteProxy {
-	async function open(
-		request: IncomingMessage,
-		{ remote, target, correlationId, ends }: Forwarded,
-		extra: Readonly<Record<string, string>>,
-	): Promise<Outgoing> {
-		const address = await remotes.target(remote);
-		const signals = [...ends, address.removed];
-		if (signals.some(({ aborted }) => aborted)) throw stoppedWaiting();
-		const kept = REQUEST_HEADERS.flatMap((name): [string, string][] => {
-			const value = request.headers[name];
-			return typeof value === "string" ? [[name, value]] : [];
-		});
-		const headers = {
-			...Object.fromEntries(kept),
-			"x-correlation-id": correlationId,
-			...("url" in address && { authorization: `Bearer ${address.token}` }),
-			...extra,
-		};
-		const start =
-			"url" in address && address.url.startsWith("https:") ? requestSecure : requestPlain;
-		return {
-			request: start({
-				method: request.method,
-				path: target,
-				headers,
-				agent: false,
-				...placeOf(address),
-			}),
-			// Not `AbortSignal.any`: signals that live as long as the daemon would retain each of them.
-			onEnd(stream, end) {
-				for (const signal of signals) signal.addEventListener("abort", end);
-				stream.once("close", () => {
-					for (const signal of signals) signal.removeEventListener("abort", end);
-				});
-			},
-		};
-	}
-
 	return {
-		async forward(request, response, to) {
-			const { request: outgoing, onEnd } = await open(request, to, {});
-			onEnd(response, () => outgoing.destroy(stoppedWaiting()));
-			const reply = await new Promise<IncomingMessage>((resolve, reject) => {
-				outgoing.on("response", resolve);
-				outgoing.on("error", (error) => reject(explainBroken(error, request, to)));
-				request.pipe(outgoing);
-			});
-			const { statusCode: status = 0 } = reply;
-			const refused = explainStatus(status, to);
-			if (refused !== null) {
-				reply.destroy();
-				throw refused;
-			}
-			for (const name of REPLY_HEADERS) {
-				const value = reply.headers[name];
-				if (value !== undefined) response.setHeader(name, value);
-			}
-			const type = reply.headers["content-type"] ?? "";
-			// A page from another host must not run with the access of this one.
-			if (type !== "" && !REPLY_TYPES.test(type)) {
-				response.setHeader("content-type", "application/octet-stream");
-			}
-			const failure = status < 400 ? null : keepStart(reply);
-			response.writeHead(status);
-			await new Promise<void>((resolve) => {
-				// The caller must notice a response that is cut off.
-				reply.on("error", () => response.destroy());
-				reply.on("close", () => (reply.complete ? undefined : response.destroy()));
-				response.on("close", resolve);
-				reply.pipe(response);
-			});
-			if (!reply.complete) return "connection_lost";
-			return failure === null ? null : codeOf(failure());
-		},
-		async upgrade(request, socket, head, to) {
-			const { headers } = request;
-			const wanted = Object.fromEntries(
-				["sec-websocket-key", "sec-websocket-version"].map((name) => [name, `${headers[name]}`]),
-			);
-			const { request: outgoing, onEnd } = await open(request, to, {
-				...wanted,
-				connection: "Upgrade",
-				upgrade: "websocket",
-			});
-			// A caller that gives up leaves no request behind that the remote may never answer.
-			const leave = () => outgoing.destroy();
-			onEnd(socket, leave);
-			socket.once("close", leave);
-			// Only a socket that is read notices that its other end has gone. A caller sends nothing before the answer.
-			socket.once("end", leave).resume();
-			if (socket.destroyed) leave();
-			return new Promise<boolean>((resolve, reject) => {
-				outgoing.on("error", (error) => reject(explainBroken(error, request, to)));
-				outgoing.on("response", (reply) => {
-					relayRefusal(reply, socket);
-					resolve(false);
-				});
-				outgoing.on("upgrade", (reply, there: Duplex, first) => {
-					join(socket, there, onEnd);
-					const accept = reply.headers["sec-websocket-accept"];
-					socket.write(
-						`HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-accept: ${accept}\r\n\r\n`,
-					);
-					if (first.length > 0) socket.write(first);
-					if (head.length > 0) there.write(head);
-					resolve(true);
-				});
-				outgoing.end();
+		forward: (request, response, to) => forward(remotes, request, response, to),
+		upgrade: (request, socket, head, to) => upgrade(remotes, request, socket, head, to),
+	};
+}
+
+async function open(
+	remotes: Remotes,
+	request: IncomingMessage,
+	{ remote, target, correlationId, ends }: Forwarded,
+	extra: Readonly<Record<string, string>>,
+): Promise<Outgoing> {
+	const address = await remotes.target(remote);
+	const signals = [...ends, address.removed];
+	if (signals.some(({ aborted }) => aborted)) throw stoppedWaiting();
+	const kept = REQUEST_HEADERS.flatMap((name): [string, string][] => {
+		const value = request.headers[name];
+		return typeof value === "string" ? [[name, value]] : [];
+	});
+	const headers = {
+		...Object.fromEntries(kept),
+		"x-correlation-id": correlationId,
+		...("url" in address && { authorization: `Bearer ${address.token}` }),
+		...extra,
+	};
+	const start = "url" in address && address.url.startsWith("https:") ? requestSecure : requestPlain;
+	return {
+		request: start({
+			method: request.method,
+			path: target,
+			headers,
+			agent: false,
+			...placeOf(address),
+		}),
+		// Not `AbortSignal.any`: signals that live as long as the daemon would retain each of them.
+		onEnd(stream, end) {
+			for (const signal of signals) signal.addEventListener("abort", end);
+			stream.once("close", () => {
+				for (const signal of signals) signal.removeEventListener("abort", end);
 			});
 		},
 	};
+}
+
+async function forward(
+	remotes: Remotes,
+	request: IncomingMessage,
+	response: ServerResponse,
+	to: Forwarded,
+): Promise<string | null> {
+	const { request: outgoing, onEnd } = await open(remotes, request, to, {});
+	onEnd(response, () => outgoing.destroy(stoppedWaiting()));
+	const reply = await new Promise<IncomingMessage>((resolve, reject) => {
+		outgoing.on("response", resolve);
+		outgoing.on("error", (error) => reject(explainBroken(error, request, to)));
+		request.pipe(outgoing);
+	});
+	const { statusCode: status = 0 } = reply;
+	const refused = explainStatus(status, to);
+	if (refused !== null) {
+		reply.destroy();
+		throw refused;
+	}
+	for (const name of REPLY_HEADERS) {
+		const value = reply.headers[name];
+		if (value !== undefined) response.setHeader(name, value);
+	}
+	const type = reply.headers["content-type"] ?? "";
+	// A page from another host must not run with the access of this one.
+	if (type !== "" && !REPLY_TYPES.test(type)) {
+		response.setHeader("content-type", "application/octet-stream");
+	}
+	const failure = status < 400 ? null : keepStart(reply);
+	response.writeHead(status);
+	await new Promise<void>((resolve) => {
+		// The caller must notice a response that is cut off.
+		reply.on("error", () => response.destroy());
+		reply.on("close", () => (reply.complete ? undefined : response.destroy()));
+		response.on("close", resolve);
+		reply.pipe(response);
+	});
+	if (!reply.complete) return "connection_lost";
+	return failure === null ? null : codeOf(failure());
+}
+
+async function upgrade(
+	remotes: Remotes,
+	request: IncomingMessage,
+	socket: Duplex,
+	head: Buffer,
+	to: Forwarded,
+): Promise<boolean> {
+	const { headers } = request;
+	const wanted = Object.fromEntries(
+		["sec-websocket-key", "sec-websocket-version"].map((name) => [name, `${headers[name]}`]),
+	);
+	const { request: outgoing, onEnd } = await open(remotes, request, to, {
+		...wanted,
+		connection: "Upgrade",
+		upgrade: "websocket",
+	});
+	// A caller that gives up leaves no request behind that the remote may never answer.
+	const leave = () => outgoing.destroy();
+	onEnd(socket, leave);
+	socket.once("close", leave);
+	// Only a socket that is read notices that its other end has gone. A caller sends nothing before the answer.
+	socket.once("end", leave).resume();
+	if (socket.destroyed) leave();
+	return new Promise<boolean>((resolve, reject) => {
+		outgoing.on("error", (error) => reject(explainBroken(error, request, to)));
+		outgoing.on("response", (reply) => {
+			relayRefusal(reply, socket);
+			resolve(false);
+		});
+		outgoing.on("upgrade", (reply, there: Duplex, first) => {
+			join(socket, there, onEnd);
+			const accept = reply.headers["sec-websocket-accept"];
+			socket.write(
+				`HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-accept: ${accept}\r\n\r\n`,
+			);
+			if (first.length > 0) socket.write(first);
+			if (head.length > 0) there.write(head);
+			resolve(true);
+		});
+		outgoing.end();
+	});
 }
 
 function placeOf(target: RemotePlace): RequestOptions & { ca?: string } {
@@ -229,7 +244,8 @@ function keepStart(reply: IncomingMessage): () => Buffer {
 /** The code of an error response; it may come from a daemon of another version, or from no daemon. */
 function codeOf(body: Buffer): string {
 	try {
-		const { code } = JSON.parse(body.toString("utf8")).error;
+		const { error } = JSON.parse(body.toString("utf8")) as { error?: { code?: unknown } };
+		const code = String(error?.code);
 		return Object.hasOwn(ERRORS, code) ? code : "internal";
 	} catch {
 		return "internal";

@@ -8,7 +8,7 @@ import type { Duplex } from "node:stream";
 import type { WebSocket, WebSocketServer } from "ws";
 import { messageOf } from "../core/message-of.js";
 import type { Engine } from "../engine/engine.js";
-import type { TerminalConnection, TerminalSize } from "../ports/backend.js";
+import type { TerminalConnection, TerminalSize, TerminalViewer } from "../ports/backend.js";
 import type { TerminalMessage } from "./contract/streams.js";
 import type { Keyboards, Viewer } from "./keyboards.js";
 
@@ -44,105 +44,6 @@ export interface TerminalHub {
 
 export function createTerminalHub(engine: Engine, keyboards: Keyboards): TerminalHub {
 	let sockets: Promise<WebSocketServer> | null = null;
-
-	async function serve(
-		id: string,
-		query: URLSearchParams,
-		socket: WebSocket,
-		{
-			mayType,
-			onTyping,
-			recheck,
-			...person
-		}: Pick<Upgrade, "mayType" | "onTyping" | "recheck" | "by" | "who" | "label">,
-	): Promise<void> {
-		let hasTyped = false;
-		/** Asked for before the terminal was there. */
-		let takesOver = false;
-		const readOnly = query.get("ro") === "1" || !mayType;
-		const isAnswering = query.get("answers") !== "0";
-		let size = sizeOf(query.get("columns"), query.get("rows"));
-		let connection: TerminalConnection | null = null;
-		let behind = false;
-		const seat: Viewer = {
-			...person,
-			notify(you, holder) {
-				sendTo(socket, { type: "writer", you, holder });
-				if (you && size !== null) connection?.resize(size);
-			},
-		};
-		const isWriter = () => keyboards.has(id, seat);
-		const viewer = {
-			answers: () => isAnswering && isWriter(),
-			onSnapshot(bytes: Uint8Array, at: TerminalSize) {
-				behind = false;
-				if (socket.readyState !== socket.OPEN) return;
-				sendTo(socket, { type: "snapshot", columns: at.columns, rows: at.rows });
-				socket.send(bytes);
-			},
-			onOutput(bytes: Uint8Array) {
-				if (behind || socket.readyState !== socket.OPEN) return;
-				if (socket.bufferedAmount < BEHIND_BYTES_MAX) return void socket.send(bytes);
-				behind = true;
-				resync().catch((error: unknown) => failTerminal(socket, error));
-			},
-			onClose(reason: string) {
-				sendTo(socket, { type: "closed", reason });
-				socket.close();
-			},
-		};
-		async function connect(): Promise<void> {
-			const given = isWriter() ? size : null;
-			const opened = await engine.terminals.attach(id, viewer, given);
-			if (socket.readyState !== socket.OPEN) return opened.close();
-			connection = opened;
-			// It may have got the keyboard, or another window, in the meantime.
-			if (isWriter() && size !== null && size !== given) opened.resize(size);
-		}
-		/** Waits until the viewer has read everything, then restarts with a snapshot. */
-		async function resync(): Promise<void> {
-			connection?.close();
-			while (socket.readyState === socket.OPEN && socket.bufferedAmount > 0) {
-				await new Promise((resolve) => setTimeout(resolve, 50));
-			}
-			if (socket.readyState === socket.OPEN) await connect();
-		}
-
-		socket.on("message", (data: Buffer, isBinary) => {
-			if (readOnly || socket.readyState !== socket.OPEN) return;
-			try {
-				recheck();
-			} catch (error) {
-				return void failTerminal(socket, error, POLICY_VIOLATION);
-			}
-			if (isBinary) {
-				if (!isWriter()) return;
-				if (!hasTyped) onTyping();
-				hasTyped = true;
-				connection?.write(data);
-				return;
-			}
-			const message = parseMessage(data);
-			if (message?.type === "take_over") {
-				if (connection === null) takesOver = true;
-				else keyboards.take(id, seat);
-			}
-			if (message?.type !== "resize") return;
-			size = { columns: message.columns, rows: message.rows };
-			if (isWriter()) connection?.resize(size);
-		});
-		socket.on("close", () => {
-			connection?.close();
-			keyboards.leave(id, seat);
-		});
-		await connect();
-		// Not earlier: keys that a viewer types once it has the keyboard must arrive.
-		if (socket.readyState !== socket.OPEN) return;
-		if (readOnly) keyboards.watch(id, seat);
-		else if (takesOver) keyboards.take(id, seat);
-		else keyboards.join(id, seat);
-	}
-
 	return {
 		async upgrade(id, query, { request, socket: raw, head, ...rights }) {
 			engine.get(id);
@@ -151,10 +52,141 @@ export function createTerminalHub(engine: Engine, keyboards: Keyboards): Termina
 				closeInTime(socket, rights);
 				// An oversized or invalid frame closes only this connection.
 				socket.on("error", () => {});
-				serve(id, query, socket, rights).catch((error: unknown) => failTerminal(socket, error));
+				new ViewedTerminal({ engine, keyboards, id, query, socket, rights })
+					.serve()
+					.catch((error: unknown) => failTerminal(socket, error));
 			});
 		},
 	};
+}
+
+interface ViewedParts {
+	readonly engine: Engine;
+	readonly keyboards: Keyboards;
+	readonly id: string;
+	readonly query: URLSearchParams;
+	readonly socket: WebSocket;
+	readonly rights: Omit<Upgrade, "request" | "socket" | "head">;
+}
+
+/** The terminal of an agent as one viewer sees it. */
+class ViewedTerminal implements TerminalViewer {
+	readonly #parts: ViewedParts;
+	readonly #seat: Viewer;
+	readonly #readOnly: boolean;
+	readonly #isAnswering: boolean;
+	#size: TerminalSize | null;
+	#connection: TerminalConnection | null = null;
+	#hasTyped = false;
+	/** The keyboard was asked for before the terminal was there. */
+	#takesOver = false;
+	#behind = false;
+
+	constructor(parts: ViewedParts) {
+		const { query, socket, rights } = parts;
+		const { by, who, label } = rights;
+		this.#parts = parts;
+		this.#readOnly = query.get("ro") === "1" || !rights.mayType;
+		this.#isAnswering = query.get("answers") !== "0";
+		this.#size = sizeOf(query.get("columns"), query.get("rows"));
+		this.#seat = {
+			...{ by, who, label },
+			notify: (you, holder) => {
+				sendTo(socket, { type: "writer", you, holder });
+				if (you && this.#size !== null) this.#connection?.resize(this.#size);
+			},
+		};
+	}
+
+	async serve(): Promise<void> {
+		const { socket, keyboards, id } = this.#parts;
+		socket.on("message", (data: Buffer, isBinary) => this.#onMessage(data, isBinary));
+		socket.on("close", () => {
+			this.#connection?.close();
+			keyboards.leave(id, this.#seat);
+		});
+		await this.#connect();
+		// Not earlier: keys that a viewer types once it has the keyboard must arrive.
+		if (!this.#isOpen) return;
+		if (this.#readOnly) keyboards.watch(id, this.#seat);
+		else if (this.#takesOver) keyboards.take(id, this.#seat);
+		else keyboards.join(id, this.#seat);
+	}
+
+	readonly answers = () => this.#isAnswering && this.#isWriter;
+
+	readonly onSnapshot = (bytes: Uint8Array, { columns, rows }: TerminalSize) => {
+		this.#behind = false;
+		if (!this.#isOpen) return;
+		sendTo(this.#parts.socket, { type: "snapshot", columns, rows });
+		this.#parts.socket.send(bytes);
+	};
+
+	readonly onOutput = (bytes: Uint8Array) => {
+		const { socket } = this.#parts;
+		if (this.#behind || !this.#isOpen) return;
+		if (socket.bufferedAmount < BEHIND_BYTES_MAX) return void socket.send(bytes);
+		this.#behind = true;
+		this.#resync().catch((error: unknown) => failTerminal(socket, error));
+	};
+
+	readonly onClose = (reason: string) => {
+		sendTo(this.#parts.socket, { type: "closed", reason });
+		this.#parts.socket.close();
+	};
+
+	get #isOpen(): boolean {
+		const { socket } = this.#parts;
+		return socket.readyState === socket.OPEN;
+	}
+
+	get #isWriter(): boolean {
+		return this.#parts.keyboards.has(this.#parts.id, this.#seat);
+	}
+
+	async #connect(): Promise<void> {
+		const { engine, id } = this.#parts;
+		const given = this.#isWriter ? this.#size : null;
+		const opened = await engine.terminals.attach(id, this, given);
+		if (!this.#isOpen) return opened.close();
+		this.#connection = opened;
+		// It may have got the keyboard, or another window, in the meantime.
+		if (this.#isWriter && this.#size !== null && this.#size !== given) opened.resize(this.#size);
+	}
+
+	/** Waits until the viewer has read everything, then restarts with a snapshot. */
+	async #resync(): Promise<void> {
+		this.#connection?.close();
+		while (this.#isOpen && this.#parts.socket.bufferedAmount > 0) {
+			await new Promise((resolve) => setTimeout(resolve, 50));
+		}
+		if (this.#isOpen) await this.#connect();
+	}
+
+	#onMessage(data: Buffer, isBinary: boolean): void {
+		const { socket, keyboards, id, rights } = this.#parts;
+		if (this.#readOnly || !this.#isOpen) return;
+		try {
+			rights.recheck();
+		} catch (error) {
+			return void failTerminal(socket, error, POLICY_VIOLATION);
+		}
+		if (isBinary) {
+			if (!this.#isWriter) return;
+			if (!this.#hasTyped) rights.onTyping();
+			this.#hasTyped = true;
+			this.#connection?.write(data);
+			return;
+		}
+		const message = parseMessage(data);
+		if (message?.type === "take_over") {
+			if (this.#connection === null) this.#takesOver = true;
+			else keyboards.take(id, this.#seat);
+		}
+		if (message?.type !== "resize") return;
+		this.#size = { columns: message.columns, rows: message.rows };
+		if (this.#isWriter) this.#connection?.resize(this.#size);
+	}
 }
 
 /** Most daemons never need WebSockets, so the code is loaded on first use. */
@@ -175,10 +207,7 @@ async function untilLoaded<T>(raw: Duplex, loading: Promise<T>): Promise<T> {
 }
 
 function failTerminal(socket: WebSocket, error: unknown, code?: number): void {
-	sendTo(socket, {
-		type: "closed",
-		reason: messageOf(error),
-	});
+	sendTo(socket, { type: "closed", reason: messageOf(error) });
 	endSocket(socket, code);
 }
 
@@ -215,11 +244,14 @@ function sendTo(socket: WebSocket, message: TerminalMessage): void {
 	if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(message));
 }
 
-function parseMessage(data: Buffer): TerminalMessage | null {
+/** A message that a viewer may send besides its input; null for anything else. */
+function parseMessage(
+	data: Buffer,
+): Extract<TerminalMessage, { type: "resize" | "take_over" }> | null {
 	try {
-		const message = JSON.parse(data.toString("utf8")) as TerminalMessage;
-		if (message.type !== "resize") return message;
-		const size = sizeOf(String(message.columns), String(message.rows));
+		const { type, columns, rows } = JSON.parse(data.toString("utf8")) as Record<string, unknown>;
+		if (type === "take_over") return { type };
+		const size = type === "resize" ? sizeOf(String(columns), String(rows)) : null;
 		return size === null ? null : { type: "resize", ...size };
 	} catch {
 		return null;

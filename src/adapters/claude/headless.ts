@@ -34,6 +34,11 @@ interface Result {
 	readonly permission_denials?: readonly { readonly tool_name: string }[];
 }
 
+type PrintedEvent = Readonly<Record<string, unknown>>;
+
+const isResult = (event: PrintedEvent): event is PrintedEvent & Result =>
+	event["type"] === "result";
+
 interface ApiUsage {
 	readonly input_tokens: number;
 	readonly output_tokens: number;
@@ -74,7 +79,7 @@ export const claudeHeadless: HeadlessAdapter = {
 function read(printed: PrintedCall): HeadlessEnd {
 	const { stdout, stderr, atMs } = printed;
 	const events = parseEvents(stdout);
-	const result = events.findLast((event) => event["type"] === "result") as Result | undefined;
+	const result = events.findLast(isResult);
 	// It prints nothing else if its own flags or settings are wrong.
 	if (result === undefined) {
 		const message = lastLine(stderr) || (events.length > 0 ? "" : lastLine(stdout));
@@ -121,8 +126,8 @@ function answered(
 }
 
 /** It prints a result whenever it is idle, even while subagents are working. */
-function spentOf(events: readonly Readonly<Record<string, unknown>>[]): CallUsage {
-	const results = events.filter(({ type }) => type === "result") as unknown as readonly Result[];
+function spentOf(events: readonly PrintedEvent[]): CallUsage {
+	const results = events.filter(isResult);
 	if (results.length === 0) return { usage: usageOfMessages(events), cost_usd: null };
 	const models = results.flatMap((each) => Object.values(each.model_usage_since_last_result ?? {}));
 	const { usage, total_cost_usd: cost } = results.at(-1) as Result;
@@ -140,7 +145,7 @@ function spentOf(events: readonly Readonly<Record<string, unknown>>[]): CallUsag
 }
 
 /** The usage of a call that was stopped before its result. Messages are repeated as they grow. */
-function usageOfMessages(events: readonly Readonly<Record<string, unknown>>[]) {
+function usageOfMessages(events: readonly PrintedEvent[]) {
 	const messages = events.flatMap(({ type, message }) =>
 		type === "assistant" ? [message as { readonly id: string; readonly usage: ApiUsage }] : [],
 	);
