@@ -46,6 +46,12 @@ export interface Output {
 	readonly sayColumns: number | null;
 }
 
+/** The surroundings of a command. */
+export interface Cli {
+	readonly output: Output;
+	readonly env: NodeJS.ProcessEnv;
+}
+
 const CLEAR_LINE = "\r\u001b[K";
 const UP_AND_CLEAR = "\u001b[1A\u001b[2K";
 

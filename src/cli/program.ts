@@ -25,7 +25,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
 	const program = createProgram((load) => async (...args) => {
 		const command = (await load()) as (...args: unknown[]) => Promise<number>;
 		// The last argument is commander's own command.
-		exitCode = await command(...args.slice(0, -1), output, envOf(program));
+		exitCode = await command(...args.slice(0, -1), { output, env: envOf(program) });
 	}).configureOutput({
 		writeOut: (text) => output.result(text.replace(/\n$/, "")),
 		writeErr: (text) => output.note(text.trimEnd()),

@@ -16,7 +16,7 @@ export async function runPsAlone(scopes: readonly string[], json: boolean): Prom
 	// Without this, Node would print the message of such an error unsanitized.
 	process.on("uncaughtException", (error) => process.exit(printError(error, output, json)));
 	try {
-		return await runPs(scopes, { json }, output, process.env);
+		return await runPs(scopes, { json }, { output, env: process.env });
 	} catch (error) {
 		return printError(error, output, json);
 	}

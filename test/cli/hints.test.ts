@@ -33,7 +33,7 @@ describe("reeve logs of an agent that printed nothing", () => {
 			{ logs: () => [] },
 		);
 		const { output, said, results } = recordedOutput();
-		await runLogs(["web:git"], { lines: "10", reconnect: "0s", ...options }, output, env).catch(
+		await runLogs(["web:git"], { lines: "10", reconnect: "0s", ...options }, { output, env }).catch(
 			() => {},
 		);
 		return { said: said(), results: results() };
@@ -71,9 +71,9 @@ describe("an unknown agent", () => {
 		const { env } = await withNothing();
 		const { output } = recordedOutput();
 		const options = { agent: "web:gti", lines: "10" };
-		await expect(runTaskList(options, output, env)).rejects.toEqual(notFound);
-		await expect(runLetterList(options, output, env)).rejects.toEqual(notFound);
-		await expect(runLetters("replay", [], { agent: "web:gti" }, output, env)).rejects.toEqual(
+		await expect(runTaskList(options, { output, env })).rejects.toEqual(notFound);
+		await expect(runLetterList(options, { output, env })).rejects.toEqual(notFound);
+		await expect(runLetters("replay", [], { agent: "web:gti" }, { output, env })).rejects.toEqual(
 			notFound,
 		);
 	});
@@ -81,7 +81,7 @@ describe("an unknown agent", () => {
 	test("differs from an agent without tasks", async () => {
 		const { env } = await withNothing();
 		const { output, said } = recordedOutput();
-		expect(await runTaskList({ agent: "web:git", lines: "10" }, output, env)).toBe(0);
+		expect(await runTaskList({ agent: "web:git", lines: "10" }, { output, env })).toBe(0);
 		expect(said()).toBe("no tasks");
 	});
 
@@ -93,7 +93,7 @@ describe("an unknown agent", () => {
 			"tasks:\n  a: { agent: web:gti, action: go }\n  b: { agent: web:coder, action: go }\n  c: { agent: web:git, action: go }\n",
 		);
 		const { output } = recordedOutput();
-		const ran = runPlan(file, { wait: false }, output, env);
+		const ran = runPlan(file, { wait: false }, { output, env });
 		await expect(ran).rejects.toMatchObject({ code: "plan_file_invalid" });
 		const message = await ran.catch((error: Error) => error.message);
 		expect(message).toContain(`${file}:2:15: tasks.a.agent: unknown agent \`web:gti\``);
@@ -110,11 +110,13 @@ describe("an unknown agent", () => {
 				({ token: "secret", info: { ...info, scope } }) as never,
 		});
 		const unknown = recordedOutput();
-		expect(await runTokenCreate({ scope: "agent:web:gti" }, unknown.output, env)).toBe(0);
+		expect(await runTokenCreate({ scope: "agent:web:gti" }, { output: unknown.output, env })).toBe(
+			0,
+		);
 		expect(unknown.said()).toContain("there is no agent web:gti now; did you mean web:git?");
 		expect(unknown.results()).toBe("secret");
 		const known = recordedOutput();
-		await runTokenCreate({ scope: "agent:web:git" }, known.output, env);
+		await runTokenCreate({ scope: "agent:web:git" }, { output: known.output, env });
 		expect(known.said()).not.toContain("note");
 	});
 });
@@ -125,7 +127,7 @@ describe("reeve explain of an agent that exited", () => {
 			"GET /api/v1/agents/:id": (id) => agentDetail(id, { exits: [exitJson()], ...facts }),
 		});
 		const { output, results } = recordedOutput();
-		await runExplainAgent("web:coder", {}, output, env);
+		await runExplainAgent("web:coder", {}, { output, env });
 		return results();
 	}
 
@@ -157,7 +159,7 @@ describe("reeve resume prints the next step", () => {
 			}),
 		});
 		const { output, results } = recordedOutput();
-		expect(await runResume("web:coder", {}, output, env)).toBe(code);
+		expect(await runResume("web:coder", {}, { output, env })).toBe(code);
 		expect(results()).toContain(words);
 	});
 });
@@ -171,10 +173,10 @@ describe("without any agent", () => {
 		const file = join(temporaryFolder(), "reeve.yaml");
 		writeFileSync(file, "version: 1\nprojects: {}\n");
 		const { output, results, said } = recordedOutput();
-		await runUp([], { file }, output, env);
+		await runUp([], { file }, { output, env });
 		expect(results()).toBe("no agents: the fleet file defines none");
-		await runPs([], {}, output, env);
-		await runSessions([], {}, output, env);
+		await runPs([], {}, { output, env });
+		await runSessions([], {}, { output, env });
 		const words = "no agents: `reeve init` writes a fleet file, `reeve up` starts its agents";
 		expect(said()).toBe([words, words].join("\n"));
 	});
@@ -186,7 +188,7 @@ describe("reeve explain of an agent that is called", () => {
 			"GET /api/v1/agents/:id": (id) => agentDetail(id, { kind: "call", ...facts }),
 		});
 		const { output, results } = recordedOutput();
-		await runExplainAgent("web:git", {}, output, env);
+		await runExplainAgent("web:git", {}, { output, env });
 		return results();
 	}
 

@@ -7,7 +7,7 @@ import { plainLine, safeText } from "../../core/safe-text.js";
 import type { AgentQuestionJson } from "../../http/contract/attention.js";
 import type { Routes } from "../../http/contract/routes.js";
 import { connect } from "../connect.js";
-import type { Output } from "../output.js";
+import type { Cli, Output } from "../output.js";
 import { resolveAgent } from "../resolve.js";
 import { isFailedStart, START_WORDS } from "../start-report.js";
 
@@ -25,8 +25,7 @@ export async function runAnswer(
 	name: string | undefined,
 	answer: string | undefined,
 	options: Options,
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const { client } = connect(env);
 	if (name === undefined) return listQuestions(client, options, output);

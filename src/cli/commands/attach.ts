@@ -15,7 +15,7 @@ import { reasonBesideState, renderState } from "../agent-table.js";
 import { createAttachedScreen } from "../attached-screen.js";
 import { connect } from "../connect.js";
 import { createDetachMatcher, type DetachKeys, parseDetachKeys } from "../detach-keys.js";
-import type { Output } from "../output.js";
+import type { Cli, Output } from "../output.js";
 import {
 	checkTerminal,
 	enterRawTerminal,
@@ -61,8 +61,7 @@ type Ending =
 export async function runAttach(
 	id: string,
 	options: AttachOptions,
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const keys = parseDetachKeys(options.detachKeys);
 	const streams = checkTerminal(process.stdin, process.stdout, NEEDS_TERMINAL);

@@ -11,7 +11,7 @@ import { parseDuration } from "../../core/units.js";
 import type { TaskDetailJson } from "../../http/contract/tasks.js";
 import { checkKey, invalidValue, parsePositive } from "../arguments.js";
 import { connect } from "../connect.js";
-import type { Output } from "../output.js";
+import type { Cli, Output } from "../output.js";
 import { resolveAgent } from "../resolve.js";
 import { POLL_MS, printOnInterrupt, waitForEnd } from "../wait-for-end.js";
 
@@ -31,8 +31,7 @@ export async function runCall(
 	name: string,
 	action: string,
 	options: CallCommandOptions,
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	if (action === "") {
 		throw new ReeveError("usage", "the action is empty", "Pass the action to run.");

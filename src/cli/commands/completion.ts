@@ -6,7 +6,7 @@ import { CLI_EXIT } from "../../core/cli-exit.js";
 import { plainLine } from "../../core/safe-text.js";
 import { connect } from "../connect.js";
 import type { COMPLETION_SHELLS } from "../groups/group.js";
-import type { Output } from "../output.js";
+import type { Cli, Output } from "../output.js";
 
 /** The user is waiting after pressing Tab. */
 const ANSWER_MS_MAX = 500;
@@ -27,8 +27,7 @@ export async function runCompleteWords(
 	program: Command,
 	typed: readonly string[],
 	{ json }: { readonly json?: boolean },
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const { words, wantsAgents } = completeWords(program, typed);
 	const agents = wantsAgents ? await listAgents(env) : [];

@@ -10,7 +10,7 @@ import { renderListen } from "../../core/listen.js";
 import { plainLine } from "../../core/safe-text.js";
 import { renderDuration } from "../../core/units.js";
 import { connect } from "../connect.js";
-import type { Output } from "../output.js";
+import type { Cli } from "../output.js";
 import { renderTable } from "../table.js";
 
 interface JsonOption {
@@ -20,8 +20,7 @@ interface JsonOption {
 /** The settings in the file with all defaults; works without a daemon. */
 export async function runDaemonSettings(
 	options: JsonOption & { readonly file?: string },
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const { home } = connect(env);
 	const file = options.file ?? home.settings;
@@ -87,8 +86,7 @@ function clock(minute: number): string {
 export async function runNotifyTest(
 	route: string | undefined,
 	options: JsonOption,
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const { client, home } = connect(env);
 	const body = { route: route ?? null };

@@ -14,7 +14,7 @@ import { connectOrStart } from "../connect-or-start.js";
 import { answers, daemonEnv, ensureDaemon, isCode, waitForEnd } from "../daemon-process.js";
 import { DAEMON_FLAGS, DAEMON_PROGRAM } from "../daemon-program.js";
 import { hasListenOption, type ListenOptions, rememberListen } from "../listen-settings.js";
-import type { Output } from "../output.js";
+import type { Cli, Output } from "../output.js";
 import { renderTable } from "../table.js";
 import { warnOfProblems } from "../warn-of-problems.js";
 import { exitOf, printStopped } from "./down.js";
@@ -61,8 +61,7 @@ export async function runDaemonRun(
 
 export async function runDaemonStart(
 	options: JsonOption & ListenOptions,
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const { home, client } = connect(env);
 	if (hasListenOption(options)) {
@@ -85,8 +84,7 @@ export async function runDaemonStart(
 
 export async function runDaemonStop(
 	options: JsonOption & { readonly all?: boolean },
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const all = options.all === true;
 	// Only another daemon can stop the agents of a dead one.
@@ -105,8 +103,7 @@ export async function runDaemonStop(
 
 export async function runDaemonRestart(
 	options: JsonOption & ListenOptions,
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const { home, client } = connect(env);
 	if (hasListenOption(options)) await rememberListen(home, options);
@@ -119,18 +116,14 @@ export async function runDaemonRestart(
 		output.result(
 			before === null
 				? `started (pid ${pid}); no daemon was running before`
-				: `restarted (pid ${pid}, before ${before.pid}); sessions keep running, workers are restarted`,
+				: `restarted (pid ${pid}, previously ${before.pid}); sessions keep running, workers are restarted`,
 		);
 	}
 	await warnOfProblems(home, client, output);
 	return CLI_EXIT.done;
 }
 
-export async function runDaemonReload(
-	options: JsonOption,
-	output: Output,
-	env: NodeJS.ProcessEnv,
-): Promise<number> {
+export async function runDaemonReload(options: JsonOption, { output, env }: Cli): Promise<number> {
 	const { home, client } = connect(env);
 	const { changed, keys, problem } = await client.call("POST /api/v1/daemon/reload");
 	if (problem !== null) {
@@ -162,11 +155,7 @@ export async function stopDaemon(
 	return { pid, stopped, left };
 }
 
-export async function runDaemonStatus(
-	options: JsonOption,
-	output: Output,
-	env: NodeJS.ProcessEnv,
-): Promise<number> {
+export async function runDaemonStatus(options: JsonOption, { output, env }: Cli): Promise<number> {
 	const { home, client } = connect(env);
 	let status: DaemonJson;
 	try {

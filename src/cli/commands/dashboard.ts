@@ -17,7 +17,7 @@ import { invalidValue } from "../arguments.js";
 import { connect } from "../connect.js";
 import { ensureDaemon } from "../daemon-process.js";
 import { isListenConfigured, rememberListen } from "../listen-settings.js";
-import type { Output } from "../output.js";
+import type { Cli, Output } from "../output.js";
 
 const DEFAULT_LISTEN = "127.0.0.1:4270";
 const LISTEN_MS_MAX = 10_000;
@@ -38,8 +38,7 @@ export interface DashboardOptions {
 
 export async function runDashboard(
 	options: DashboardOptions,
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const { home, client } = connect(env);
 	const { started } = await ensureDaemon({ home, env });

@@ -6,7 +6,7 @@ import { ReeveError } from "../../core/errors.js";
 import type { TaskDetailJson } from "../../http/contract/tasks.js";
 import { countOf, parsePositive, parseSince } from "../arguments.js";
 import { connect } from "../connect.js";
-import type { Output } from "../output.js";
+import type { Cli } from "../output.js";
 import { refuseUnknownAgent, resolveAgent, resolveTask } from "../resolve.js";
 import { renderTaskTable } from "../task-table.js";
 
@@ -17,8 +17,7 @@ interface Choice {
 
 export async function runLetterList(
 	options: Choice & { lines: string; json?: boolean },
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const limit = parsePositive(options.lines, "--lines");
 	const { client } = connect(env);
@@ -36,8 +35,7 @@ export async function runLetters(
 	verb: "replay" | "discard",
 	ids: readonly string[],
 	options: Choice & { all?: boolean; json?: boolean },
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const { client } = connect(env);
 	const chosen = await chooseLetters(client, verb, ids, options);

@@ -21,7 +21,7 @@ import { type ExitReport, exitReport } from "../../core/exit.js";
 import type { RehearsalRow } from "../../core/rehearse.js";
 import { resolveHome } from "../../home/paths.js";
 import { ensureDaemon, waitForEnd } from "../daemon-process.js";
-import type { Output } from "../output.js";
+import type { Cli } from "../output.js";
 import { policyJson, renderPolicyTable } from "../policy-table.js";
 
 const FLEET = `version: 1
@@ -39,11 +39,7 @@ const BROKEN = FLEET.replace("adapter: claude", "adaptor: claude")
 /** A real crash loop is halted at its 7th exit; another start would be a defect. */
 const STARTS_MAX = 8;
 
-export async function runDemo(
-	options: { json?: boolean },
-	output: Output,
-	env: NodeJS.ProcessEnv,
-): Promise<number> {
+export async function runDemo(options: { json?: boolean }, { output, env }: Cli): Promise<number> {
 	const where = { env: {}, homeDir: "/", baseDir: "/" };
 	const good = parseFleet(FLEET, "reeve.yaml", where);
 	const broken = parseFleet(BROKEN, "reeve.yaml", where);

@@ -29,12 +29,11 @@ import { checkDisk, checkFiles, checkHome, checkSocket } from "../checks/places.
 import { checkAgentClis, checkNode, checkTmux } from "../checks/programs.js";
 import { checkService } from "../checks/service.js";
 import { connect } from "../connect.js";
-import type { Output } from "../output.js";
+import type { Cli, Output } from "../output.js";
 
 export async function runDoctor(
 	options: { file: string; json?: boolean },
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const checks = await runChecks(options.file, env);
 	const failed = checks.some(({ status }) => status === "fail");

@@ -10,7 +10,7 @@ import type { StoppedJson } from "../../http/contract/shapes.js";
 import { tally } from "../agent-table.js";
 import { countOf, isWithin, parseScopes, parseTimeout } from "../arguments.js";
 import { connectOrStart } from "../connect-or-start.js";
-import type { Output } from "../output.js";
+import type { Cli, Output } from "../output.js";
 import { listAgents, resolveScopes } from "../resolve.js";
 import { isFailedStart, printStartHints, startCell, startDetail } from "../start-report.js";
 import { renderTable } from "../table.js";
@@ -26,8 +26,7 @@ export interface DownOptions {
 export async function runDown(
 	scopes: readonly string[],
 	options: DownOptions,
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const timeoutMs = parseTimeout(options.timeout);
 	const body = timeoutMs === undefined ? {} : { timeout_ms: timeoutMs };
@@ -51,8 +50,7 @@ export async function runDown(
 export async function runRestart(
 	scopes: readonly string[],
 	options: DownOptions & { readonly fresh?: boolean },
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const timeoutMs = parseTimeout(options.timeout);
 	const body = {

@@ -9,7 +9,7 @@ import { plainLine } from "../../core/safe-text.js";
 import { renderElapsed } from "../../core/units.js";
 import { parseCount } from "../arguments.js";
 import { connect } from "../connect.js";
-import type { Output } from "../output.js";
+import type { Cli, Output } from "../output.js";
 import { reconnecting, withContinueHint } from "../reconnecting.js";
 import { resolveAgent } from "../resolve.js";
 import { localTime } from "./ps.js";
@@ -26,11 +26,7 @@ export interface EventsOptions {
 	readonly json?: boolean;
 }
 
-export async function runEvents(
-	options: EventsOptions,
-	output: Output,
-	env: NodeJS.ProcessEnv,
-): Promise<number> {
+export async function runEvents(options: EventsOptions, { output, env }: Cli): Promise<number> {
 	const type = options.type === undefined ? undefined : checkTypes(options.type);
 	const after = options.after === undefined ? 0 : parseCount(options.after, "--after");
 	const last = lastOf(options);

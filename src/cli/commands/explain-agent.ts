@@ -29,7 +29,7 @@ import {
 import { countOf } from "../arguments.js";
 import { connect } from "../connect.js";
 import { parseExitSequence } from "../exit-sequence.js";
-import type { Output } from "../output.js";
+import type { Cli, Output } from "../output.js";
 import { policyJson, renderAction, renderStep } from "../policy-table.js";
 import { resolveAgent } from "../resolve.js";
 import { renderTable } from "../table.js";
@@ -45,8 +45,7 @@ export interface ExplainAgentOptions {
 export async function runExplainAgent(
 	id: string,
 	options: ExplainAgentOptions,
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const wanted = options.exit === undefined ? ["1", "0"] : [options.exit];
 	const steps = wanted.map(parseSingle);

@@ -7,7 +7,7 @@ import { rehearse } from "../../core/rehearse.js";
 import { CLEAN_EXIT_CHOICES, type OnCleanExit } from "../../core/states.js";
 import { parseChoice } from "../arguments.js";
 import { parseExitSequence } from "../exit-sequence.js";
-import type { Output } from "../output.js";
+import type { Cli } from "../output.js";
 import { policyJson, renderPolicyTable } from "../policy-table.js";
 import { findAgent } from "../resolve.js";
 
@@ -23,18 +23,17 @@ export interface ExplainOptions {
 export async function runExplain(
 	agent: string | undefined,
 	options: ExplainOptions,
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const { simulate, exit } = options;
 	if (simulate !== undefined) {
 		if (exit !== undefined) throw refuse("--simulate and --exit cannot be combined");
-		return runSimulation(agent, { ...options, simulate }, output, env);
+		return runSimulation(agent, { ...options, simulate }, { output, env });
 	}
 	if (agent === undefined) throw refuse("reeve explain needs an agent, or --simulate");
 	if (options.onCleanExit !== undefined) throw refuse("--on-clean-exit needs --simulate");
 	const { runExplainAgent } = await import("./explain-agent.js");
-	return runExplainAgent(agent, options, output, env);
+	return runExplainAgent(agent, options, { output, env });
 }
 
 function refuse(message: string): ReeveError {
@@ -46,8 +45,7 @@ function refuse(message: string): ReeveError {
 async function runSimulation(
 	agent: string | undefined,
 	options: ExplainOptions & { readonly simulate: string },
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const steps = parseExitSequence(options.simulate);
 	if (agent === undefined && options.file !== undefined) {

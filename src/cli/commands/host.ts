@@ -5,7 +5,7 @@ import { plainLine } from "../../core/safe-text.js";
 import { renderElapsed } from "../../core/units.js";
 import type { ClusterHostJson } from "../../http/contract/cluster.js";
 import { connectOwn } from "../connect.js";
-import type { Output } from "../output.js";
+import type { Cli, Output } from "../output.js";
 import { renderTable } from "../table.js";
 import { renderMemory } from "../top/words.js";
 
@@ -13,11 +13,7 @@ interface JsonOption {
 	readonly json?: boolean;
 }
 
-export async function runHostList(
-	options: JsonOption,
-	output: Output,
-	env: NodeJS.ProcessEnv,
-): Promise<number> {
+export async function runHostList(options: JsonOption, { output, env }: Cli): Promise<number> {
 	const { hosts } = await connectOwn(env).client.call("GET /api/v1/cluster/hosts");
 	if (options.json) {
 		output.json(hosts);
@@ -42,8 +38,7 @@ export async function runHostList(
 export async function runHostShow(
 	name: string,
 	options: JsonOption,
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const host = await connectOwn(env).client.call("GET /api/v1/cluster/hosts/:host", {
 		place: name,
@@ -83,8 +78,7 @@ export async function runHostShow(
 export async function runHostDrain(
 	name: string,
 	options: JsonOption,
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const host = await connectOwn(env).client.call("POST /api/v1/cluster/hosts/:host/drain", {
 		place: name,
@@ -99,8 +93,7 @@ export async function runHostDrain(
 export async function runHostResume(
 	name: string,
 	options: JsonOption,
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const host = await connectOwn(env).client.call("POST /api/v1/cluster/hosts/:host/resume", {
 		place: name,
@@ -115,8 +108,7 @@ export async function runHostResume(
 export async function runHostRemove(
 	name: string,
 	options: JsonOption,
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const { removed } = await connectOwn(env).client.call("POST /api/v1/cluster/hosts/:host/remove", {
 		place: name,

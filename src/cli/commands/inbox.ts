@@ -3,14 +3,13 @@
 import { CLI_EXIT } from "../../core/cli-exit.js";
 import { plainLine } from "../../core/safe-text.js";
 import { connect } from "../connect.js";
-import type { Output } from "../output.js";
+import type { Cli } from "../output.js";
 import { renderTable } from "../table.js";
 import { localTime } from "./ps.js";
 
 export async function runInbox(
 	options: { discard?: string; json?: boolean },
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const { client } = connect(env);
 	if (options.discard !== undefined) {

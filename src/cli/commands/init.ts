@@ -9,14 +9,13 @@ import { escapeText } from "../../config/problem.js";
 import { CLI_EXIT } from "../../core/cli-exit.js";
 import { ReeveError } from "../../core/errors.js";
 import { ADAPTERS, type Adapter } from "../../core/states.js";
-import type { Output } from "../output.js";
+import type { Cli } from "../output.js";
 
 const SCHEMA_URL = new URL("../../../schema/reeve.schema.json", import.meta.url);
 
 export async function runInit(
 	options: { file: string; json?: boolean },
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const path = resolve(options.file);
 	const found = await findAgentClis(env["PATH"] ?? "");

@@ -6,7 +6,7 @@ import { ReeveError } from "../../core/errors.js";
 import { createSanitizer } from "../../core/safe-text.js";
 import { checkScopes, parseCount, parseMoment, parsePositive } from "../arguments.js";
 import { connect } from "../connect.js";
-import type { Output } from "../output.js";
+import type { Cli, Output } from "../output.js";
 import { reconnecting } from "../reconnecting.js";
 import { listAgents, resolveAgent, selectIds } from "../resolve.js";
 
@@ -29,8 +29,7 @@ const LINES = 200;
 export async function runLogs(
 	scopes: readonly string[],
 	options: LogsOptions,
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	checkOptions(options);
 	const { client } = connect(env);

@@ -5,7 +5,7 @@ import { ReeveError } from "../../core/errors.js";
 import type { Routes } from "../../http/contract/routes.js";
 import { countOf } from "../arguments.js";
 import { connect } from "../connect.js";
-import type { Output } from "../output.js";
+import type { Cli } from "../output.js";
 import { resolveAgent } from "../resolve.js";
 import { isFailedStart } from "../start-report.js";
 
@@ -14,8 +14,7 @@ const SEND_BYTES_MAX = 1_048_576;
 export async function runResume(
 	name: string,
 	options: { json?: boolean },
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const { client } = connect(env);
 	const id = await resolveAgent(name, client);
@@ -69,8 +68,7 @@ export async function runSend(
 	name: string,
 	text: string | undefined,
 	options: { submit: boolean; json?: boolean },
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const { submit } = options;
 	const typed = text === undefined || text === "-" ? await readTyped(submit) : text;

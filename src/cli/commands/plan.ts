@@ -10,7 +10,7 @@ import { PLAN_STATUSES } from "../../core/plan.js";
 import type { PlanDetailJson } from "../../http/contract/plans.js";
 import { checkKey, parseChoice, parsePositive, parseSince } from "../arguments.js";
 import { connect } from "../connect.js";
-import type { Output } from "../output.js";
+import type { Cli, Output } from "../output.js";
 import { resolvePlan } from "../resolve.js";
 import { renderPlanTable, renderPlanTree } from "../task-table.js";
 import { printOnInterrupt, waitForEnd } from "../wait-for-end.js";
@@ -21,8 +21,7 @@ const POLL_MS = 500;
 export async function runPlan(
 	file: string,
 	options: { idempotencyKey?: string; wait: boolean; json?: boolean },
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	// Validated first without a daemon: problems of the file do not depend on it.
 	refuseProblems(await loadPlan(file));
@@ -68,8 +67,7 @@ async function readKnownAgents(client: Client): Promise<KnownAgents> {
 
 export async function runPlanList(
 	options: { status?: string; since?: string; lines: string; json?: boolean },
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const { status, since } = options;
 	const query = {
@@ -87,8 +85,7 @@ export async function runPlanList(
 export async function runPlanShow(
 	id: string,
 	options: { json?: boolean },
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const { client } = connect(env);
 	const place = await resolvePlan(id, client);
@@ -99,8 +96,7 @@ export async function runPlanShow(
 export async function runPlanCancel(
 	id: string,
 	options: { json?: boolean },
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const { client } = connect(env);
 	const place = await resolvePlan(id, client);

@@ -7,14 +7,13 @@ import type { AgentJson } from "../../http/contract/agents.js";
 import { renderAgentTable, renderTally, type SilentRemote } from "../agent-table.js";
 import { checkScopes } from "../arguments.js";
 import { connect } from "../connect.js";
-import type { Output } from "../output.js";
+import type { Cli } from "../output.js";
 import { selectIds } from "../resolve.js";
 
 export async function runPs(
 	scopes: readonly string[],
 	options: { json?: boolean },
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const silent: SilentRemote[] = [];
 	const { client } = connect(env, (name, { message }) => {

@@ -11,7 +11,7 @@ import {
 	printUnset,
 	printWarnings,
 } from "../environment-notes.js";
-import type { Output } from "../output.js";
+import type { Cli, Output } from "../output.js";
 import { readFleet } from "../read-fleet.js";
 import { printStartHints, startCell, startDetail } from "../start-report.js";
 import { renderTable } from "../table.js";
@@ -19,8 +19,7 @@ import { describeKilled, exitOfStarts, joinDetails, outcomePaint, outcomeWords }
 
 export async function runReload(
 	options: { file: string; dryRun?: boolean; json?: boolean },
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const fleet = await readFleet(options.file, env);
 	const dryRun = options.dryRun === true;

@@ -12,7 +12,7 @@ import type { RemoteJson } from "../../http/contract/remotes.js";
 import { invalidValue } from "../arguments.js";
 import { connectOwn } from "../connect.js";
 import { ensureDaemon } from "../daemon-process.js";
-import type { Output } from "../output.js";
+import type { Cli, Output } from "../output.js";
 import { renderTable } from "../table.js";
 
 interface JsonOption {
@@ -31,8 +31,7 @@ interface AddOptions extends JsonOption {
 export async function runRemoteAdd(
 	name: string,
 	options: AddOptions,
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	if (!REMOTE_NAME.test(name)) {
 		const hint = "Use lower-case letters, digits, `-` and `_`, at most 63 characters.";
@@ -164,11 +163,7 @@ function parseSocket(text: string): string | null {
 	return null;
 }
 
-export async function runRemoteList(
-	options: JsonOption,
-	output: Output,
-	env: NodeJS.ProcessEnv,
-): Promise<number> {
+export async function runRemoteList(options: JsonOption, { output, env }: Cli): Promise<number> {
 	const { remotes } = await connectOwn(env).client.call("GET /api/v1/remotes");
 	if (options.json) {
 		output.json(remotes);
@@ -204,8 +199,7 @@ function ageOf(time: string): string {
 export async function runRemoteConnect(
 	name: string,
 	options: JsonOption,
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const { client } = connectOwn(env);
 	const body = { auth_sock: env["SSH_AUTH_SOCK"] ?? null };
@@ -236,8 +230,7 @@ function printConnected(remote: RemoteJson, { json }: JsonOption, output: Output
 export async function runRemoteRemove(
 	name: string,
 	options: JsonOption,
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const { client } = connectOwn(env);
 	const { removed } = await client.call("POST /api/v1/remotes/:remote/remove", { place: name });

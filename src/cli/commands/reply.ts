@@ -4,15 +4,14 @@ import { CLI_EXIT } from "../../core/cli-exit.js";
 import { ReeveError } from "../../core/errors.js";
 import { plainLine } from "../../core/safe-text.js";
 import { connect } from "../connect.js";
-import type { Output } from "../output.js";
+import type { Cli } from "../output.js";
 import { resolveAgent } from "../resolve.js";
 
 export async function runReply(
 	agent: string | undefined,
 	text: string | undefined,
 	options: { readonly json?: boolean },
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const { client } = connect(env);
 	if (agent === undefined) {

@@ -9,7 +9,7 @@ import { renderDuration, renderElapsed } from "../../core/units.js";
 import type { ScheduleJson, ScheduleSlotJson } from "../../http/contract/schedules.js";
 import { parseCount } from "../arguments.js";
 import { connect } from "../connect.js";
-import type { Output } from "../output.js";
+import type { Cli, Output } from "../output.js";
 import { checkRemotes } from "../resolve.js";
 import { type Cell, renderTable } from "../table.js";
 import { localTime } from "./ps.js";
@@ -18,11 +18,7 @@ interface JsonOption {
 	readonly json?: boolean;
 }
 
-export async function runScheduleList(
-	options: JsonOption,
-	output: Output,
-	env: NodeJS.ProcessEnv,
-): Promise<number> {
+export async function runScheduleList(options: JsonOption, { output, env }: Cli): Promise<number> {
 	const { schedules } = await connect(env).client.call("GET /api/v1/schedules");
 	if (options.json) {
 		output.json(schedules);
@@ -49,8 +45,7 @@ export async function runScheduleList(
 export async function runScheduleShow(
 	text: string,
 	options: JsonOption & { readonly lines: string },
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const { client } = connect(env);
 	const limit = parseCount(options.lines, "--lines");
@@ -86,8 +81,7 @@ export async function runScheduleShow(
 export async function runScheduleRun(
 	text: string,
 	options: JsonOption,
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const { client } = connect(env);
 	const place = await resolveSchedule(text, client);
@@ -109,19 +103,17 @@ function exitOf({ status }: ScheduleSlotJson): CliExit {
 export function runSchedulePause(
 	texts: readonly string[],
 	options: JsonOption,
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
-	return changeEach(texts, "pause", options, output, env);
+	return changeEach(texts, "pause", options, { output, env });
 }
 
 export function runScheduleResume(
 	texts: readonly string[],
 	options: JsonOption,
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
-	return changeEach(texts, "resume", options, output, env);
+	return changeEach(texts, "resume", options, { output, env });
 }
 
 const CHANGED = {
@@ -133,8 +125,7 @@ async function changeEach(
 	texts: readonly string[],
 	verb: "pause" | "resume",
 	{ json }: JsonOption,
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const { client } = connect(env);
 	const ids = await listSchedules(client, texts);

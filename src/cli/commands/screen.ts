@@ -3,14 +3,13 @@
 import { CLI_EXIT } from "../../core/cli-exit.js";
 import { createSanitizer } from "../../core/safe-text.js";
 import { connect } from "../connect.js";
-import type { Output } from "../output.js";
+import type { Cli } from "../output.js";
 import { resolveAgent } from "../resolve.js";
 
 export async function runScreen(
 	name: string,
 	options: { readonly json?: boolean },
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const { client } = connect(env);
 	const place = await resolveAgent(name, client);

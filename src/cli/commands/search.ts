@@ -6,7 +6,7 @@ import { splitHost } from "../../core/remote.js";
 import type { SearchMatchJson } from "../../http/contract/logs.js";
 import { checkScopes, countOf, parseChoice, parseCount, parsePositive } from "../arguments.js";
 import { connect } from "../connect.js";
-import type { Output } from "../output.js";
+import type { Cli, Output } from "../output.js";
 import { listAgents, selectIds } from "../resolve.js";
 import { renderMoment } from "./logs.js";
 
@@ -26,8 +26,7 @@ export async function runSearch(
 	text: string,
 	scopes: readonly string[],
 	{ lines, context, kind, json }: SearchOptions,
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	if (text === "" || text.length > 200) {
 		throw new ReeveError("usage", "the text must have 1 to 200 characters");

@@ -3,7 +3,7 @@
 import { CLI_EXIT } from "../../core/cli-exit.js";
 import { renderElapsed } from "../../core/units.js";
 import { connectOrStart } from "../connect-or-start.js";
-import type { Output } from "../output.js";
+import type { Cli } from "../output.js";
 import { renderTable } from "../table.js";
 import { localTime, NO_AGENTS, readAgents } from "./ps.js";
 
@@ -12,8 +12,7 @@ const SESSIONS_HEAD = ["AGENT", "RUN", "BACKEND", "PID", "SINCE", "FOR"];
 export async function runSessions(
 	scopes: readonly string[],
 	options: { json?: boolean },
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const { client } = await connectOrStart(env, output, options);
 	const agents = await readAgents(scopes, client);

@@ -7,7 +7,7 @@ import { renderElapsed } from "../../core/units.js";
 import type { TaskDetailJson } from "../../http/contract/tasks.js";
 import { countOf, parseChoice, parsePositive, parseSince } from "../arguments.js";
 import { connect } from "../connect.js";
-import type { Output } from "../output.js";
+import type { Cli, Output } from "../output.js";
 import { refuseUnknownAgent, resolveAgent, resolvePlan, resolveTask } from "../resolve.js";
 import { ageOf, renderTaskTable, statusColor } from "../task-table.js";
 
@@ -20,11 +20,7 @@ export interface TaskListOptions {
 	readonly json?: boolean;
 }
 
-export async function runTaskList(
-	options: TaskListOptions,
-	output: Output,
-	env: NodeJS.ProcessEnv,
-): Promise<number> {
+export async function runTaskList(options: TaskListOptions, { output, env }: Cli): Promise<number> {
 	const { agent, status, plan, since } = options;
 	const given = {
 		limit: parsePositive(options.lines, "--lines"),
@@ -71,8 +67,7 @@ function renderCounts(
 export async function runTaskShow(
 	id: string,
 	options: { json?: boolean },
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const { client } = connect(env);
 	const place = await resolveTask(id, client);
@@ -85,8 +80,7 @@ export async function runTaskShow(
 export async function runTaskCancel(
 	id: string,
 	options: { json?: boolean },
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const { client } = connect(env);
 	const place = await resolveTask(id, client);

@@ -8,7 +8,7 @@ import { ReeveError } from "../../core/errors.js";
 import { parseDuration } from "../../core/units.js";
 import { invalidValue, isWithin } from "../arguments.js";
 import { connect } from "../connect.js";
-import type { Output } from "../output.js";
+import type { Cli, Output } from "../output.js";
 import { resolveToken } from "../resolve.js";
 import { renderTable } from "../table.js";
 import { localTime } from "./ps.js";
@@ -17,20 +17,12 @@ interface JsonOption {
 	readonly json?: boolean;
 }
 
-export async function runTokenShow(
-	options: JsonOption,
-	output: Output,
-	env: NodeJS.ProcessEnv,
-): Promise<number> {
+export async function runTokenShow(options: JsonOption, { output, env }: Cli): Promise<number> {
 	const { token } = await connect(env).client.call("GET /api/v1/tokens/default");
 	return printToken(token, options, output);
 }
 
-export async function runTokenRotate(
-	options: JsonOption,
-	output: Output,
-	env: NodeJS.ProcessEnv,
-): Promise<number> {
+export async function runTokenRotate(options: JsonOption, { output, env }: Cli): Promise<number> {
 	const { token } = await connect(env).client.call("POST /api/v1/tokens/rotate");
 	output.note("the old token is revoked");
 	return printToken(token, options, output);
@@ -48,8 +40,7 @@ export async function runTokenCreate(
 		readonly name?: string;
 		readonly expires?: string;
 	},
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const { name } = options;
 	const body = {
@@ -83,11 +74,7 @@ async function printIfUnknown(client: Client, scope: string, output: Output): Pr
 	);
 }
 
-export async function runTokenList(
-	options: JsonOption,
-	output: Output,
-	env: NodeJS.ProcessEnv,
-): Promise<number> {
+export async function runTokenList(options: JsonOption, { output, env }: Cli): Promise<number> {
 	const { tokens } = await connect(env).client.call("GET /api/v1/tokens");
 	if (options.json) {
 		output.json(tokens);
@@ -115,8 +102,7 @@ export async function runTokenList(
 export async function runTokenRevoke(
 	id: string,
 	options: JsonOption,
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const { client } = connect(env);
 	const { tokens } = await client.call("GET /api/v1/tokens");
@@ -129,8 +115,7 @@ export async function runTokenRevoke(
 
 export async function runTokenLink(
 	options: JsonOption & { readonly scope: string },
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const body = { scope: checkScope(options.scope) };
 	const link = await connect(env).client.call("POST /api/v1/login-links", { body });

@@ -2,16 +2,12 @@
 
 import { CLI_EXIT } from "../../core/cli-exit.js";
 import { connect } from "../connect.js";
-import type { Output } from "../output.js";
+import type { Cli } from "../output.js";
 import { checkTerminal } from "../raw-terminal.js";
 import { orderAgents } from "../top/model.js";
 import { TopApp } from "../top/top-app.js";
 
-export async function runTop(
-	options: { json?: boolean },
-	output: Output,
-	env: NodeJS.ProcessEnv,
-): Promise<number> {
+export async function runTop(options: { json?: boolean }, { output, env }: Cli): Promise<number> {
 	const silent = new Set<string>();
 	const { client } = connect(env, (remote) => silent.add(remote));
 	if (options.json) {

@@ -16,7 +16,7 @@ import {
 	printUnset,
 	printWarnings,
 } from "../environment-notes.js";
-import type { Output } from "../output.js";
+import type { Cli, Output } from "../output.js";
 import { readFleet } from "../read-fleet.js";
 import { resolveScopes, selectIds } from "../resolve.js";
 import { isFailedStart, printStartHints, START_WORDS, startCell } from "../start-report.js";
@@ -39,13 +39,12 @@ export interface UpOptions {
 export async function runUp(
 	scopes: readonly string[],
 	options: UpOptions,
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const asked = parseScopes(scopes, options.all === true || scopes.length === 0, "up");
 	const timeoutMs = parseWaitTimeout(options);
 	const onRemotes = asked.filter((scope) => env["REEVE_HOST"] || splitHost(scope).host !== null);
-	if (onRemotes.length > 0) return upOnRemotes(asked, onRemotes, options, output, env);
+	if (onRemotes.length > 0) return upOnRemotes(asked, onRemotes, options, { output, env });
 	const fleet = await readFleet(options.file, env);
 	const ids = fleet.agents.map(({ id }) => id);
 	const wanted = resolveScopes(asked, ids, options.file);
@@ -94,8 +93,7 @@ async function upOnRemotes(
 	asked: readonly string[],
 	onRemotes: readonly string[],
 	options: UpOptions,
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	if (onRemotes.length < asked.length) {
 		const hint = "Run `reeve up` once for this host and once for the remotes.";

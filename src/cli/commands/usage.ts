@@ -6,7 +6,7 @@ import { ReeveError } from "../../core/errors.js";
 import { parseDuration } from "../../core/units.js";
 import { checkScopes, invalidValue, isWithin, parseChoice } from "../arguments.js";
 import { connect } from "../connect.js";
-import type { Output } from "../output.js";
+import type { Cli } from "../output.js";
 import { listAgents, resolveScopes } from "../resolve.js";
 import { renderTable } from "../table.js";
 import {
@@ -32,8 +32,7 @@ const DAYS_MAX = 31;
 export async function runUsage(
 	scopes: readonly string[],
 	{ since, by: group, csv, json }: UsageOptions,
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const by = parseChoice(group, USAGE_GROUPS, "--by");
 	if (csv && json) {

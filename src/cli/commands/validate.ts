@@ -3,14 +3,13 @@
 import { escapeText, renderProblem } from "../../config/problem.js";
 import { CLI_EXIT } from "../../core/cli-exit.js";
 import { checkEnvFiles, printUnlistedPassEnv, printWarnings } from "../environment-notes.js";
-import type { Output } from "../output.js";
+import type { Cli } from "../output.js";
 import { loadFleetFile } from "../read-fleet.js";
 
 export async function runValidate(
 	argument: string | undefined,
 	options: { file?: string; json?: boolean },
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 ): Promise<number> {
 	const file = argument ?? options.file ?? "reeve.yaml";
 	const loaded = await loadFleetFile(file, env);

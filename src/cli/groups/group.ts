@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 
-/** A command: its arguments, its options, its output and its environment. Returns the exit code. */
+/** A command: its arguments, its options and its surroundings. Returns the exit code. */
 type RunCommand = (...args: never[]) => Promise<number>;
 /** Makes the action of a command from a function that loads it: only the command that runs is loaded. */
 export type Run = (load: () => Promise<RunCommand>) => (...args: unknown[]) => Promise<void>;

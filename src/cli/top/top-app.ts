@@ -256,7 +256,7 @@ export class TopApp {
 		const { runAttach } = await import("../commands/attach.js");
 		this.#screen.leave();
 		try {
-			await runAttach(id, { detachKeys: "ctrl-]" }, this.#output, this.#env);
+			await runAttach(id, { detachKeys: "ctrl-]" }, { output: this.#output, env: this.#env });
 		} finally {
 			this.#screen.enter();
 		}
@@ -274,7 +274,7 @@ export class TopApp {
 			colors: NO_COLORS,
 			columns: this.#screen.columns,
 		};
-		await runExplainAgent(id, {}, output, this.#env);
+		await runExplainAgent(id, {}, { output, env: this.#env });
 		this.#mode(page(`${id}: why`, lines));
 	}
 
