@@ -1,7 +1,6 @@
 /**
  * Requests to the daemon, with the types of the contract. An id such as `box/web:coder` belongs to a remote: its
- * requests
- * go there, and the ids in the reply have its name in front.
+ * requests go there, and the ids in the reply have its name in front.
  */
 
 import { splitHost } from "../../src/core/remote.js";

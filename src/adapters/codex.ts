@@ -9,9 +9,8 @@ import { numberOf, type UsageReading } from "../core/usage.js";
 import type { AgentAdapter, JsonRecord, SignReader } from "../ports/adapter.js";
 
 /**
- * Called with the event as its last argument, only for successful turns, including those of the
- * background thread that finds a title. It reveals the conversation ids; their transcripts provide the
- * rest.
+ * Called with the event as its last argument, only for successful turns, including those of the background thread that
+ * finds a title. It reveals the conversation ids; their transcripts provide the rest.
  */
 const NOTIFY = 'notify=["sh","-c","sh \\"$REEVE_HOOK\\" notify each \\"$1\\"","reeve"]';
 
@@ -92,9 +91,7 @@ export const codex: AgentAdapter = {
 	usage: { read: readUsage },
 };
 
-/**
- * Its transcript contains everything that its hooks omit: starts and failures of turns, prompts, tools.
- */
+/** Its transcript contains everything that its hooks omit: starts and failures of turns, prompts, tools. */
 function readTranscript(line: JsonRecord, read: SignReader): SignMeaning | null {
 	const payload = Object(line["payload"]) as JsonRecord;
 	const type = String(payload["type"]);

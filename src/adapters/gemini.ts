@@ -108,10 +108,7 @@ const FAILURES: readonly TextCause[] = [
 	{ match: "API Error: (terminated|fetch failed)", cause: "overloaded", fix: null },
 ];
 
-/**
- * Its transcript contains every prompt and response, but not the end of a turn, which is visible on the
- * screen.
- */
+/** Its transcript contains every prompt and response, but not the end of a turn, which is visible on the screen. */
 function readTranscript(
 	line: JsonRecord,
 	{ resetAtMs: readReset }: SignReader,

@@ -166,10 +166,7 @@ function renderResponse(response: ActionResponse): string {
  * is the attempt's log. Only child processes that inherit file descriptor 1 can still write to it.
  */
 
-/**
- * Redirects all other output; returns a function that writes a response and resolves when it is
- * flushed.
- */
+/** Redirects all other output; returns a function that writes a response and resolves when it is flushed. */
 function takeStdout(): (text: string) => Promise<void> {
 	const { stdout, stderr } = process;
 	const write = stdout.write.bind(stdout);

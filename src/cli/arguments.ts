@@ -94,10 +94,7 @@ export function checkAgentId(id: string): string {
 	throw new ReeveError("usage", `\`${id}\` is not a valid agent id`, hint);
 }
 
-/**
- * The scopes of a command, `*` for all. None is a usage error: a whole fleet must be requested
- * explicitly.
- */
+/** The scopes of a command, `*` for all. None is a usage error: a whole fleet must be requested explicitly. */
 export function parseScopes(
 	scopes: readonly string[],
 	all: boolean | undefined,

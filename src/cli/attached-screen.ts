@@ -1,8 +1,7 @@
 /**
- * The display of an attached terminal: the agent's bytes as they arrive, snapshots on a cleared screen,
- * and occasional notices from Reeve. A notice never mixes with the agent's output: it is drawn only
- * over an unchanged snapshot, later output waits until the snapshot is restored, and at any other time
- * the window's title shows it.
+ * The display of an attached terminal: the agent's bytes as they arrive, snapshots on a cleared screen, and occasional
+ * notices from Reeve. A notice never mixes with the agent's output: it is drawn only over an unchanged snapshot, later
+ * output waits until the snapshot is restored, and at any other time the window's title shows it.
  */
 
 import { plainLine } from "../core/safe-text.js";

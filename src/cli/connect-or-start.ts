@@ -1,15 +1,10 @@
-/**
- * The daemon of this home, for commands that must also work after it died, because agents survive it.
- */
+/** The daemon of this home, for commands that must also work after it died, because agents survive it. */
 
 import { existsSync } from "node:fs";
 import { connect } from "./connect.js";
 import type { Output } from "./output.js";
 
-/**
- * Starts a daemon if none runs and an earlier one recorded agents. Without a record there is nothing to
- * find.
- */
+/** Starts a daemon if none runs and an earlier one recorded agents. Without a record there is nothing to find. */
 export async function connectOrStart(
 	env: NodeJS.ProcessEnv,
 	output: Output,

@@ -153,10 +153,7 @@ function explainUnusable({ dir }: Home, error: unknown): ReeveError {
 interface ChildEnd {
 	/** As text. */
 	how: string | null;
-	/**
-	 * An exit without a failure means that another daemon owns the home and listens; it may still be
-	 * busy.
-	 */
+	/** An exit without a failure means that another daemon owns the home and listens; it may still be busy. */
 	isServed: boolean;
 }
 

@@ -1,7 +1,6 @@
 /**
- * The syntax for a sequence of exits in `reeve explain --simulate`: `1 x7` (exit code 1 immediately,
- * seven times), `1@31s x20` (after 31 s each), `SIGSEGV@5m`, `usage_limit`, `stop` (requested by the
- * operator), `resume`.
+ * The syntax for a sequence of exits in `reeve explain --simulate`: `1 x7` (exit code 1 immediately, seven times),
+ * `1@31s x20` (after 31 s each), `SIGSEGV@5m`, `usage_limit`, `stop` (requested by the operator), `resume`.
  */
 
 import { constants } from "node:os";

@@ -1,7 +1,5 @@
 #!/usr/bin/env node
-/**
- * The `reeve` command. It loads almost nothing itself: each command loads its own code when it runs.
- */
+/** The `reeve` command. It loads almost nothing itself: each command loads its own code when it runs. */
 
 const args = process.argv.slice(2);
 const [command, ...rest] = args;

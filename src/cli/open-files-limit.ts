@@ -1,6 +1,5 @@
 /**
- * Whether this process may open enough files. Below the limit, Node fails with a stack trace before a
- * command can load.
+ * Whether this process may open enough files. Below the limit, Node fails with a stack trace before a command can load.
  */
 
 import { readFileSync } from "node:fs";

@@ -29,10 +29,7 @@ export interface Output {
 	write(part: string): Promise<void>;
 	/** Bytes unchanged, on explicit request. Waits for a slow reader. */
 	raw(bytes: Uint8Array): Promise<void>;
-	/**
-	 * Progress on one line that is overwritten; null removes the line. The property is null without a
-	 * terminal.
-	 */
+	/** Progress on one line that is overwritten; null removes the line. The property is null without a terminal. */
 	readonly progress: ((line: string | null) => void) | null;
 	/** Replaces the previously drawn lines; only if there is `progress`. */
 	redraw(lines: readonly string[]): void;

@@ -9,9 +9,8 @@ import { ReeveError } from "../core/errors.js";
 /** The title is saved and restored by the terminal itself. */
 const ENTER = "\u001b[22;0t\u001b[?1049h\u001b[H\u001b[2J";
 /**
- * Modes that programs enable and may not live to disable: mouse, focus and paste reports, keys as
- * sequences, scroll region, line drawing, hidden cursor, synchronized output. Then the user's own
- * screen.
+ * Modes that programs enable and may not live to disable: mouse, focus and paste reports, keys as sequences, scroll
+ * region, line drawing, hidden cursor, synchronized output. Then the user's own screen.
  */
 const LEAVE = [
 	"\u001b[?1000l\u001b[?1002l\u001b[?1003l\u001b[?1004l\u001b[?1005l\u001b[?1006l\u001b[?1015l",

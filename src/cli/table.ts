@@ -1,19 +1,15 @@
 /**
- * Tables that fit the terminal. Columns are as wide as their content; the last one gets the rest and
- * wraps, or is truncated if its cell allows it. If too little is left, droppable columns are removed,
- * and if that is not enough the last column moves to its own line below its row; if not even the other
- * columns fit, every row becomes a block with a line per column. Cells are made safe to display,
- * because much of their content comes from agents.
+ * Tables that fit the terminal. Columns are as wide as their content; the last one gets the rest and wraps, or is
+ * truncated if its cell allows it. If too little is left, droppable columns are removed, and if that is not enough the
+ * last column moves to its own line below its row; if not even the other columns fit, every row becomes a block with a
+ * line per column. Cells are made safe to display, because much of their content comes from agents.
  */
 
 import { plainLine } from "../core/safe-text.js";
 
 const GAP = "  ";
 const LAST_COLUMN_MIN = 24;
-/**
- * After columns were dropped, a smaller width is acceptable: one line per row is easier to read than
- * two.
- */
+/** After columns were dropped, a smaller width is acceptable: one line per row is easier to read than two. */
 const LAST_COLUMN_BARE_MIN = 14;
 
 export interface Cell {

@@ -56,17 +56,13 @@ export interface Client {
 	/** The daemon's metrics, in the text format of Prometheus. */
 	metrics(): Promise<string>;
 	/**
-	 * Stored events, oldest first; with `follow`, new events too. A followed stream reconnects when the
-	 * daemon goes away and continues after the last event, without gaps or duplicates. It ends without an
-	 * error when `signal` aborts, and throws when it cannot continue: `events_pruned` if the next event
-	 * was removed, `unauthorized` if the token is no longer valid, `no_daemon` or `connection_lost` if no
-	 * daemon came back within `reconnectForMs`.
+	 * Stored events, oldest first; with `follow`, new events too. A followed stream reconnects when the daemon goes away
+	 * and continues after the last event, without gaps or duplicates. It ends without an error when `signal` aborts, and
+	 * throws when it cannot continue: `events_pruned` if the next event was removed, `unauthorized` if the token is no
+	 * longer valid, `no_daemon` or `connection_lost` if no daemon came back within `reconnectForMs`.
 	 */
 	events(options: EventOptions): AsyncGenerator<ReeveEvent>;
-	/**
-	 * An agent's raw output. With `follow` it reconnects like `events`, at the byte where it was
-	 * interrupted.
-	 */
+	/** An agent's raw output. With `follow` it reconnects like `events`, at the byte where it was interrupted. */
 	logs(id: string, options: LogOptions): AsyncGenerator<Uint8Array>;
 	/**
 	 * The output of several agents as lines, merged by time. With `follow` it reconnects like `events`,

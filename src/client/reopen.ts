@@ -44,10 +44,7 @@ const DELAY_MS_MAX = 3_000;
 /** A connection that lasts this long proves that the daemon is back. */
 const STABLE_MS = 5_000;
 
-/**
- * Temporary failures, which end when the daemon is back. Others, such as a revoked token, are
- * permanent.
- */
+/** Temporary failures, which end when the daemon is back. Others, such as a revoked token, are permanent. */
 const PASSING: readonly ErrorCode[] = [
 	"connection_lost",
 	"no_daemon",

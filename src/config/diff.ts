@@ -85,9 +85,7 @@ export function leavesOf(spec: AgentSpec): ReadonlyMap<string, string> {
 	return leaves;
 }
 
-/**
- * Converts a path in a spec to the key in the fleet file: `retry.maxBackoffMs` is `retry.max_backoff`.
- */
+/** Converts a path in a spec to the key in the fleet file: `retry.maxBackoffMs` is `retry.max_backoff`. */
 export function keyPathOf(leaf: string): readonly string[] {
 	const path = JSON.parse(leaf) as string[];
 	// Names of variables are not converted.

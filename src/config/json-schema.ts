@@ -1,6 +1,4 @@
-/**
- * The fleet file as JSON Schema for editors: completion, descriptions and basic checks while typing.
- */
+/** The fleet file as JSON Schema for editors: completion, descriptions and basic checks while typing. */
 
 import { z } from "zod";
 import { fleetSchema } from "./schema.js";

@@ -1,6 +1,4 @@
-/**
- * Paths as users write them: relative to the fleet file's directory, with `~/` for the home directory.
- */
+/** Paths as users write them: relative to the fleet file's directory, with `~/` for the home directory. */
 
 export interface Folders {
 	/** The directory of the fleet file, absolute. */

@@ -45,10 +45,7 @@ export function finding(at: Position | null, path: Path, reported: Explanation):
 	return { line, column, path: renderPath(path), message, expected, hint };
 }
 
-/**
- * Sorted by position and without duplicates: an anchor or `defaults` may cause the same problem for
- * many agents.
- */
+/** Sorted by position and without duplicates: an anchor or `defaults` may cause the same problem for many agents. */
 export function problemsOf(file: string, findings: readonly Finding[]): readonly Problem[] {
 	const sorted = findings.toSorted((a, b) => a.line - b.line || a.column - b.column);
 	const seen = new Set<string>();
@@ -111,10 +108,7 @@ export function showText(text: string): string {
 	return escapeText(short);
 }
 
-/**
- * Unescaped control characters, or those that reorder text, would let a file manipulate the reader's
- * terminal.
- */
+/** Unescaped control characters, or those that reorder text, would let a file manipulate the reader's terminal. */
 export function escapeText(text: string): string {
 	return text.replace(
 		/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu,

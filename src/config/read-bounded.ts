@@ -1,8 +1,7 @@
 /**
  * The only file in this directory that accesses the disk.
  *
- * Keeps A6: reads at most the allowed size, and only regular files, since a pipe or a device may never
- * end.
+ * Keeps A6: reads at most the allowed size, and only regular files, since a pipe or a device may never end.
  */
 
 import { constants } from "node:fs";

@@ -1,8 +1,7 @@
 /**
- * The value types of the fleet file (a duration, a size, a whole number, …), each as one zod schema
- * that parses the text in the file. The registry stores the type of each schema, so that messages, the
- * reference page and the editor's schema can mention "a duration" where zod only has a string with a
- * pattern.
+ * The value types of the fleet file (a duration, a size, a whole number, …), each as one zod schema that parses the
+ * text in the file. The registry stores the type of each schema, so that messages, the reference page and the editor's
+ * schema can mention "a duration" where zod only has a string with a pattern.
  */
 
 import { z } from "zod";

@@ -80,10 +80,7 @@ function mayAskLimited({ limited, about }: RouteNeed, within: string): boolean {
 	return limited !== "path" || (about !== null && isInside(about, within));
 }
 
-/**
- * Whether a token may see this agent. Objects without an agent are visible to tokens without a limit
- * only.
- */
+/** Whether a token may see this agent. Objects without an agent are visible to tokens without a limit only. */
 export function canSeeAgent(holds: Holds, agent: string | undefined): boolean {
 	const within = limitOf(holds);
 	return within === null || (agent !== undefined && isInside(agent, within));

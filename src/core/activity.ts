@@ -1,7 +1,6 @@
 /**
- * Derives an agent's activity, and its source, from all evidence. Reports of the CLI come first. The
- * screen is used where there is no report, and for states that no hook reports: a question, or an
- * interrupted turn.
+ * Derives an agent's activity, and its source, from all evidence. Reports of the CLI come first. The screen is used
+ * where there is no report, and for states that no hook reports: a question, or an interrupted turn.
  */
 
 import type { TurnCause } from "./adapter.js";
@@ -17,17 +16,11 @@ export interface KnownActivity {
 	readonly source: SignSource | null;
 	/** When it was detected, in wall time. */
 	readonly atMs: number;
-	/**
-	 * Why its last turn failed, until the next one starts; null if it succeeded or the outcome is
-	 * unknown.
-	 */
+	/** Why its last turn failed, until the next one starts; null if it succeeded or the outcome is unknown. */
 	readonly failure: TurnCause | null;
 	readonly failedTurn: FailedTurnTimes | null;
 	readonly detail: string | null;
-	/**
-	 * The requests that its CLI is retrying while busy; null if there are none or the CLI does not report
-	 * them.
-	 */
+	/** The requests that its CLI is retrying while busy; null if there are none or the CLI does not report them. */
 	readonly retrying?: Retrying | null;
 	/** Since when it has been busy without progress, in wall time; null if it is not stalled. */
 	readonly stalledSinceMs?: number | null;
@@ -151,9 +144,7 @@ export function decideActivity(before: KnownActivity, facts: ActivityFacts): Kno
 	return { ...shown, failure, failedTurn, detail, retrying };
 }
 
-/**
- * The retries of the CLI, from its records; the text on its screen provides the cause if they do not.
- */
+/** The retries of the CLI, from its records; the text on its screen provides the cause if they do not. */
 function decideRetrying(
 	{ activity }: Shown,
 	{ signs, screen }: ActivityFacts,

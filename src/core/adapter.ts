@@ -25,19 +25,14 @@ export interface ConversationProfile {
 	readonly fresh: readonly string[];
 	/** Arguments that resume the previous conversation. */
 	readonly resume: readonly string[];
-	/**
-	 * Patterns in the last output of a CLI that does not find its conversation. If empty, any failure.
-	 */
+	/** Patterns in the last output of a CLI that does not find its conversation. If empty, any failure. */
 	readonly gone: readonly string[];
 	/**
 	 * The path of its transcript, the first one whose placeholders all have a value; `*` matches one
 	 * directory or file name.
 	 */
 	readonly transcript: readonly string[];
-	/**
-	 * Whether its process keeps the transcript open, which reveals the conversation before the CLI
-	 * reports it.
-	 */
+	/** Whether its process keeps the transcript open, which reveals the conversation before the CLI reports it. */
 	readonly heldOpen?: boolean;
 }
 
@@ -108,9 +103,8 @@ export const DIALOG_TIMES = ["start", "limit", "failure"] as const;
 export interface DialogProfile {
 	readonly name: string;
 	/**
-	 * When it is answered: at startup until the agent has been ready (the default), after a turn that hit
-	 * a usage limit according to the CLI's hooks or transcript, or after a request that failed according
-	 * to them.
+	 * When it is answered: at startup until the agent has been ready (the default), after a turn that hit a usage limit
+	 * according to the CLI's hooks or transcript, or after a request that failed according to them.
 	 */
 	readonly at?: (typeof DIALOG_TIMES)[number];
 	/** A pattern that is on the screen while the question is shown. */
@@ -140,10 +134,7 @@ export interface ScreenProfile {
 	readonly rateLimited: readonly string[];
 	/** The line that reports a retry of a request; shown as the detail while it is busy. */
 	readonly retrying?: readonly string[];
-	/**
-	 * A tool is running and may be silent for a long time. Used if neither hooks nor a transcript report
-	 * it.
-	 */
+	/** A tool is running and may be silent for a long time. Used if neither hooks nor a transcript report it. */
 	readonly inTool?: readonly string[];
 	readonly dialogs: readonly DialogProfile[];
 	/**
@@ -203,9 +194,7 @@ export interface LogProfile {
 	readonly files: readonly string[];
 	/** Variables that make the CLI write it. */
 	readonly env: Readonly<Record<string, string>>;
-	/**
-	 * Settings of the user that the variables would override: if one exists, the variables are not set.
-	 */
+	/** Settings of the user that the variables would override: if one exists, the variables are not set. */
 	readonly unless: readonly {
 		readonly file: readonly string[];
 		readonly path: readonly string[];
@@ -242,10 +231,7 @@ export interface AdapterProfile {
 	readonly confirmsPrompts: boolean;
 	/** Whether a message is sent as a bracketed paste, if the terminal has enabled that mode. */
 	readonly paste: boolean;
-	/**
-	 * Whether its hooks or transcript report every end of a turn, so that the screen is not needed for
-	 * it.
-	 */
+	/** Whether its hooks or transcript report every end of a turn, so that the screen is not needed for it. */
 	readonly tellsTurnEnds: boolean;
 	/** Null if nothing is known about its screen. */
 	readonly screen: ScreenProfile | null;
@@ -288,8 +274,7 @@ export function unknownPlaceholders(text: string): readonly string[] {
 }
 
 /**
- * The text with its placeholders replaced; null if one of them has no value. Other text in angle
- * brackets is unchanged.
+ * The text with its placeholders replaced; null if one of them has no value. Other text in angle brackets is unchanged.
  */
 export function fillIn(
 	text: string,

@@ -1,7 +1,6 @@
 /**
- * Delays before a retry. They double from a base to a cap; jitter spreads them, so that a hundred
- * agents that died together do not restart together. The random number is an argument, so the same
- * facts always give the same delay.
+ * Delays before a retry. They double from a base to a cap; jitter spreads them, so that a hundred agents that died
+ * together do not restart together. The random number is an argument, so the same facts always give the same delay.
  *
  * Keeps S5: base ≤ delay ≤ cap, with and without jitter.
  */

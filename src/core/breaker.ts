@@ -162,9 +162,8 @@ export function coolDown(state: BreakerState, now: Instant): BreakerState {
 }
 
 /**
- * The state as a new daemon reads it. Steady time restarts with every boot, so the rest of a cooldown
- * is computed from the wall clock once, limited to the cooldown's length. A probe that was in progress
- * is lost with its caller (B3, B4).
+ * The state as a new daemon reads it. Steady time restarts with every boot, so the rest of a cooldown is computed from
+ * the wall clock once, limited to the cooldown's length. A probe that was in progress is lost with its caller (B3, B4).
  */
 export function recoverBreaker(
 	state: BreakerState,

@@ -1,7 +1,6 @@
 /**
- * Which conversation a start resumes. An agent has its own conversation, identified by its id, or by
- * its directory if the CLI can only resume the last one of a directory. A new one is started only on
- * request, or if the old one is gone.
+ * Which conversation a start resumes. An agent has its own conversation, identified by its id, or by its directory if
+ * the CLI can only resume the last one of a directory. A new one is started only on request, or if the old one is gone.
  */
 
 import type { AdapterProfile } from "./adapter.js";
@@ -62,8 +61,7 @@ export function decideConversation(
 				? { mode: "resume", id: known }
 				: { mode: "fresh", id: null };
 		case "last":
-			// The directory identifies its last conversation, so two agents in one directory request the same
-			// lease.
+			// The directory identifies its last conversation, so two agents in one directory request the same lease.
 			return { mode: withContinue && known === cwd ? "resume" : "fresh", id: cwd };
 		case "chosen":
 			if (!withContinue || known === null) return { mode: "fresh", id: newId };

@@ -128,8 +128,7 @@ const AFTER_CLEAN_EXIT = {
 } as const;
 
 function decideClean(state: CrashState, report: ExitReport, context: CrashContext): Verdict {
-	// A clean exit that is restarted counts like a failed one: an agent that exits immediately does not
-	// run.
+	// A clean exit that is restarted counts like a failed one: an agent that exits immediately does not run.
 	if (context.onCleanExit === "restart") return decideCounted(state, report, context, "clean");
 	const [action, next] = AFTER_CLEAN_EXIT[context.onCleanExit];
 	const exit: RecordedExit = { class: "clean", atRunningMs: state.runningMs, counted: false };
@@ -223,8 +222,7 @@ function hint({ detail }: ExitReport): string {
 
 /** Earlier counted exits that are still in the window. */
 function countRecent(state: CrashState, uptimeMs: number, settings: CrashPolicySettings): number {
-	// A run that lasted a whole window ends the history before it, including exits exactly on the
-	// window's edge.
+	// A run that lasted a whole window ends the history before it, including exits exactly on the window's edge.
 	if (uptimeMs >= settings.windowMs) return 0;
 	const sinceMs = state.runningMs - settings.windowMs;
 	// The current exit needs a slot in the ring too.

@@ -1,9 +1,8 @@
 /**
- * When the next key of a dialog may be pressed. A loaded host shows the effect of a key seconds later.
- * A key that is pressed again in between moves the selection past the wanted choice, or confirms the
- * next dialog. So each key waits until the effect of the previous one is visible. A key without any
- * effect was lost and is pressed again after a while; the dialog must then be stable before another key
- * is pressed.
+ * When the next key of a dialog may be pressed. A loaded host shows the effect of a key seconds later. A key that is
+ * pressed again in between moves the selection past the wanted choice, or confirms the next dialog. So each key waits
+ * until the effect of the previous one is visible. A key without any effect was lost and is pressed again after a
+ * while; the dialog must then be stable before another key is pressed.
  */
 
 import type { Key } from "./screen.js";

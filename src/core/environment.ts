@@ -1,7 +1,6 @@
 /**
- * The environment of an agent, as layers with a source each; later layers take precedence. The daemon
- * passes on only a small base of its own environment, so an agent does not depend on the shell that
- * started the daemon.
+ * The environment of an agent, as layers with a source each; later layers take precedence. The daemon passes on only a
+ * small base of its own environment, so an agent does not depend on the shell that started the daemon.
  */
 
 export const ENV_SOURCES = ["base", "adapter", "env_file", "pass_env", "env", "reeve"] as const;

@@ -1,8 +1,7 @@
 /**
- * Why an agent exited: who requested it, how its last turn ended, its exit code. Only structured
- * reports decide (hooks, transcripts, exit codes with a meaning in the adapter). Printed text never
- * decides, because the last screen shows the conversation, which may mention logins, limits and
- * overload. Text only adds a detail.
+ * Why an agent exited: who requested it, how its last turn ended, its exit code. Only structured reports decide (hooks,
+ * transcripts, exit codes with a meaning in the adapter). Printed text never decides, because the last screen shows the
+ * conversation, which may mention logins, limits and overload. Text only adds a detail.
  */
 
 import type { AdapterProfile, KnownCause, TurnCause } from "./adapter.js";
@@ -59,10 +58,7 @@ export function explainExit(
 	return { ...verdict("crash"), detail: reported === null ? null : mention(reported) };
 }
 
-/**
- * Whether it exited by a signal, including a CLI that catches the signal and exits with 128 plus its
- * number.
- */
+/** Whether it exited by a signal, including a CLI that catches the signal and exits with 128 plus its number. */
 function isSignalled({ signal, code }: ExitReport): boolean {
 	return signal !== null || (code !== null && CAUGHT_SIGNALS.has(code));
 }

@@ -77,9 +77,7 @@ const KIND_OF_CAUSE: Readonly<Record<ExitCause, ExitKind | "by_code">> = {
 	unknown: "by_code",
 };
 
-/**
- * Kinds that a retry can fix, unless the report or a declared exit code marks them as permanent.
- */
+/** Kinds that a retry can fix, unless the report or a declared exit code marks them as permanent. */
 const MAY_BE_PERMANENT: ReadonlySet<ExitKind> = new Set(["failed", "spawn_error"]);
 
 /** The facts of an unrequested exit, with defaults for the rarely needed ones. */
@@ -108,9 +106,7 @@ export function classifyExit(report: ExitReport, permanentExitCodes: readonly nu
 	return report.permanent || declared ? "permanent" : kind;
 }
 
-/**
- * The cause to record. If neither adapter nor backend reported one, it follows from the exit itself.
- */
+/** The cause to record. If neither adapter nor backend reported one, it follows from the exit itself. */
 export function causeOf(report: ExitReport, kind: ExitKind): ExitCause {
 	if (report.cause !== "unknown") return report.cause;
 	if (kind === "planned") return "requested";

@@ -1,6 +1,5 @@
 /**
- * Dependency graphs of agents and tasks. The fleet file rejects cycles; starts follow the edges, stops
- * go against them.
+ * Dependency graphs of agents and tasks. The fleet file rejects cycles; starts follow the edges, stops go against them.
  *
  * Keeps S7: every node comes after its dependencies; the stop order is the reverse.
  */
@@ -12,9 +11,8 @@ export type DependencyGraph = ReadonlyMap<string, readonly string[]>;
 export const CYCLES_MAX = 100;
 
 /**
- * Cycles, each once and without repeating its first node: `a → b → a` is `["a", "b"]`. Cycles that
- * share their closing edge are listed as one, so the list is empty exactly if there is no cycle and
- * never longer than the number of edges.
+ * Cycles, each once and without repeating its first node: `a → b → a` is `["a", "b"]`. Cycles that share their closing
+ * edge are listed as one, so the list is empty exactly if there is no cycle and never longer than the number of edges.
  */
 export function findCycles(graph: DependencyGraph): readonly (readonly string[])[] {
 	const cycles: (readonly string[])[] = [];

@@ -27,9 +27,8 @@ export interface Message {
 	/** Start of the phase, or time of the last Enter; wall time. */
 	readonly atMs: number;
 	/**
-	 * When a daemon first started to type it; wall time, null while it is queued. Any later confirmation
-	 * of this text belongs to this message, however often it was typed or Enter was pressed. Messages
-	 * stored by older daemons lack it.
+	 * When a daemon first started to type it; wall time, null while it is queued. Any later confirmation of this text
+	 * belongs to this message, however often it was typed or Enter was pressed. Messages stored by older daemons lack it.
 	 */
 	readonly typedAtMs?: number | null;
 	/** Why delivery failed. */
@@ -101,9 +100,7 @@ const lettersOf = (text: string) => text.replaceAll(/[^\p{L}\p{N}]+/gu, "");
 const SHOWN_LENGTH = 24;
 const PASTE_MARK = /\bpasted?\b/giu;
 
-/**
- * Whether a typed message has appeared on the screen; some CLIs show long messages as a placeholder.
- */
+/** Whether a typed message has appeared on the screen; some CLIs show long messages as a placeholder. */
 export function isShown(text: string, before: string, now: string): boolean {
 	const end = lettersOf(text).slice(-SHOWN_LENGTH);
 	const count = (screen: string) => lettersOf(screen).split(end).length;

@@ -1,9 +1,6 @@
 /** The nesting limit for JSON from outside. */
 
-/**
- * Parsing supports any depth, but validating the value and serializing it again would exhaust the
- * stack.
- */
+/** Parsing supports any depth, but validating the value and serializing it again would exhaust the stack. */
 export const JSON_DEPTH_MAX = 500;
 
 /** `textLength` is the length of the value as text, if known: short texts need no check. */

@@ -1,6 +1,5 @@
 /**
- * The TCP address of the daemon, as text (`127.0.0.1:4270`) and parsed. Addresses beyond this host need
- * a certificate.
+ * The TCP address of the daemon, as text (`127.0.0.1:4270`) and parsed. Addresses beyond this host need a certificate.
  */
 
 export interface ListenAddress {

@@ -89,10 +89,7 @@ function createPattern(regexp: RE2JS): Pattern {
 	};
 }
 
-/**
- * Characters that JavaScript counts as whitespace and RE2 does not; CLIs print U+00A0 after their
- * prompts.
- */
+/** Characters that JavaScript counts as whitespace and RE2 does not; CLIs print U+00A0 after their prompts. */
 const OTHER_SPACES = "\\x{a0}\\x{feff}\\p{Z}\\v";
 
 /** Translates JavaScript syntax to RE2 syntax. */

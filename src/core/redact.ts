@@ -1,10 +1,9 @@
 /**
- * Replaces the secret values of agents' environments in text that Reeve stores or sends (A5, A10). An
- * agent may print its API key in an error message; that message then reaches events, the database, the
- * daemon's log and notifications.
+ * Replaces the secret values of agents' environments in text that Reeve stores or sends (A5, A10). An agent may print
+ * its API key in an error message; that message then reaches events, the database, the daemon's log and notifications.
  *
- * Only values that look like secrets are replaced: `production` or a path in an env file would make
- * messages unreadable and hide nothing. The name of the variable decides first, then the value.
+ * Only values that look like secrets are replaced: `production` or a path in an env file would make messages unreadable
+ * and hide nothing. The name of the variable decides first, then the value.
  */
 
 /** Shorter values are too often ordinary words. At the edge of a truncated text, this many characters count as the value. */

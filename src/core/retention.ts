@@ -1,9 +1,8 @@
 /**
- * How much history is kept. History is for users and clients that resume; no decision depends on it
- * (the crash policy has its own state), so it may be removed at any time.
+ * How much history is kept. History is for users and clients that resume; no decision depends on it (the crash policy
+ * has its own state), so it may be removed at any time.
  *
- * Age is measured by the wall clock, which may be set, so the newest entries are kept regardless
- * of their age.
+ * Age is measured by the wall clock, which may be set, so the newest entries are kept regardless of their age.
  */
 
 export interface Retention {

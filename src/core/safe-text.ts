@@ -1,9 +1,8 @@
 /**
- * Makes text from an agent safe for a terminal, a log or a notification (A10). Text, newlines and tabs
- * are kept. Sequences that move the cursor, set colours or titles, use the clipboard or make the
- * terminal respond are removed, and so are invisible characters that make a line misleading. Sequences
- * and characters may be split over chunks anywhere; invalid UTF-8 becomes U+FFFD. The state between
- * chunks is bounded (A6): an endless sequence is abandoned.
+ * Makes text from an agent safe for a terminal, a log or a notification (A10). Text, newlines and tabs are kept.
+ * Sequences that move the cursor, set colours or titles, use the clipboard or make the terminal respond are removed,
+ * and so are invisible characters that make a line misleading. Sequences and characters may be split over chunks
+ * anywhere; invalid UTF-8 becomes U+FFFD. The state between chunks is bounded (A6): an endless sequence is abandoned.
  */
 
 /** A longer sequence is treated as text. */
@@ -172,8 +171,7 @@ function createFilter(gap: "" | " " = ""): (text: string) => string {
 			code === SUB ||
 			(state === "command" && (code === BEL || code === NEWLINE));
 		if (ends) return close() + (code === NEWLINE ? plain(code, "\n") : "");
-		// ESC ends it too: followed by a backslash it is the terminator, otherwise it starts another
-		// sequence.
+		// ESC ends it too: followed by a backslash it is the terminator, otherwise it starts another sequence.
 		if (code === ESC) return open("escape");
 		return ++length > STRING_LENGTH_MAX ? open("text") : "";
 	}

@@ -1,7 +1,6 @@
 /**
- * Interprets an agent's screen with the patterns of its adapter. A dialog is answered by the label of a
- * choice: the selection is moved there and checked before Enter is pressed, so nothing is confirmed
- * only because it was selected.
+ * Interprets an agent's screen with the patterns of its adapter. A dialog is answered by the label of a choice: the
+ * selection is moved there and checked before Enter is pressed, so nothing is confirmed only because it was selected.
  */
 
 import type { DialogProfile, ScreenProfile } from "./adapter.js";
@@ -29,9 +28,7 @@ export const KEY_GAP_MS = 300;
 
 export interface ScreenReading {
 	readonly activity: Activity;
-	/**
-	 * The activity without the text of a limit, which may be old and is displayed above everything else.
-	 */
+	/** The activity without the text of a limit, which may be old and is displayed above everything else. */
 	readonly besidesLimit: Activity;
 	readonly inTool: boolean;
 	/** The line that reports a retry of a request; null if there is none. */
@@ -42,10 +39,7 @@ export interface ScreenReading {
 	readonly dialog: DialogProfile | null;
 }
 
-/**
- * Questions come first, because nothing may be typed into one; work is shown next to the prompt, hence
- * the order.
- */
+/** Questions come first, because nothing may be typed into one; work is shown next to the prompt, hence the order. */
 export function readScreen(profile: ScreenProfile, text: string): ScreenReading {
 	const input = lowestLine(profile.ready, text);
 	const above = profile.questionsReplaceInput ? input : -1;
@@ -150,8 +144,7 @@ function findChoices(text: string, { choose }: DialogProfile): Choices | null {
 const CHOICES_MAX = 12;
 
 /**
- * The next key towards the wanted choice (Enter only if exactly that choice is selected), and the
- * current selection.
+ * The next key towards the wanted choice (Enter only if exactly that choice is selected), and the current selection.
  */
 export function nextKey(
 	text: string,
@@ -176,9 +169,8 @@ export function stillText(text: string): string {
 }
 
 /**
- * The visible part of the conversation: everything above the line with which a CLI shows that it works.
- * That line and everything below it (phrases, tips, the input, a footer) change without any progress.
- * Null without such a line.
+ * The visible part of the conversation: everything above the line with which a CLI shows that it works. That line and
+ * everything below it (phrases, tips, the input, a footer) change without any progress. Null without such a line.
  */
 export function conversationText(
 	{ busy }: Pick<ScreenProfile, "busy">,

@@ -194,9 +194,8 @@ export const FALLBACK_BY_STATUS: Readonly<Record<number, TurnCause>> = {
 };
 
 /**
- * Names of errors in the response bodies of model services (`type`, `code`, `status`, `reason`). CLIs
- * include the body in their own text, or report the name separately. They are exact where status and
- * text are not.
+ * Names of errors in the response bodies of model services (`type`, `code`, `status`, `reason`). CLIs include the body
+ * in their own text, or report the name separately. They are exact where status and text are not.
  */
 export const BY_NAME: Readonly<Record<string, TurnCause>> = {
 	insufficient_quota: "billing",

@@ -1,8 +1,7 @@
 /**
- * The policy for the services of a program, mainly the daemon. A service is critical (its failure stops
- * the program), restartable (restarted within a budget) or tolerated (its failure is logged). The
- * back-off is a delay returned as data, so the loop that waits for it can also react to a stop or to
- * another failure.
+ * The policy for the services of a program, mainly the daemon. A service is critical (its failure stops the program),
+ * restartable (restarted within a budget) or tolerated (its failure is logged). The back-off is a delay returned as
+ * data, so the loop that waits for it can also react to a stop or to another failure.
  */
 
 import { backoffDelayMs } from "./backoff.js";

@@ -81,9 +81,7 @@ function valueAt(data: unknown, path: KeyPath): unknown {
 	return undefined;
 }
 
-/**
- * The text of this field; null if it is missing. CLIs write a text as a string or as a list of parts.
- */
+/** The text of this field; null if it is missing. CLIs write a text as a string or as a list of parts. */
 function textAt(data: JsonRecord, path: KeyPath | undefined): string | null {
 	return path === undefined ? null : textOf(valueAt(data, path));
 }

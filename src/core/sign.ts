@@ -1,7 +1,4 @@
-/**
- * A sign is a report from an agent's CLI in Reeve's terms: an event of a hook, or a line of its
- * transcript.
- */
+/** A sign is a report from an agent's CLI in Reeve's terms: an event of a hook, or a line of its transcript. */
 
 import type { TurnCause } from "./adapter.js";
 import type { Activity } from "./states.js";
@@ -40,10 +37,7 @@ export interface SignMeaning {
 export interface FailedAttempt {
 	readonly cause: TurnCause;
 	readonly resetAtMs: number | null;
-	/**
-	 * If one record represents several consecutive failures: how many, and when the first one happened
-	 * (wall time).
-	 */
+	/** If one record represents several consecutive failures: how many, and when the first one happened (wall time). */
 	readonly count?: number;
 	readonly sinceMs?: number;
 }
@@ -56,10 +50,7 @@ export interface AgentSign extends SignMeaning {
 	readonly atMs: number;
 }
 
-/**
- * Failed requests of the current turn since the last successful one. A tool run implies a successful
- * request.
- */
+/** Failed requests of the current turn since the last successful one. A tool run implies a successful request. */
 export function failedAttempts(signs: readonly AgentSign[]): readonly AgentSign[] {
 	const since = signs.findLastIndex(
 		({ attempt, failure, prompt, inTool }) =>

@@ -1,8 +1,7 @@
 /**
- * Whether an agent that reports work is stalled. Only a deadline on progress can detect that: the
- * process is alive, the screen changes, no hook fires. A tool may be silent for hours, so an agent that
- * is known to run one is not considered stalled, nor is one whose tools are active
- * or that receives data: most CLIs show an answer line by line.
+ * Whether an agent that reports work is stalled. Only a deadline on progress can detect that: the process is alive, the
+ * screen changes, no hook fires. A tool may be silent for hours, so an agent that is known to run one is not considered
+ * stalled, nor is one whose tools are active or that receives data: most CLIs show an answer line by line.
  */
 
 import type { Activity } from "./states.js";
@@ -17,10 +16,7 @@ export interface StallSettings {
 	readonly afterMs: number;
 	/** The steps to take, in order, each after another `afterMs`. */
 	readonly steps: readonly StallStep[];
-	/**
-	 * The message of a nudge. If `nudge` is one of the steps, it is also sent after an interrupt or
-	 * restart.
-	 */
+	/** The message of a nudge. If `nudge` is one of the steps, it is also sent after an interrupt or restart. */
 	readonly nudge: string;
 }
 
@@ -91,9 +87,8 @@ const KEEPALIVE_BYTES_MAX = 100;
 
 /**
  * Whether an answer has arrived on one of the connections between two looks. The response to a new request is none: the
- * requests of a
- * CLI that retries, or that reports its usage, are all answered. Nor is keep-alive data without content, which is short
- * and all alike.
+ * requests of a CLI that retries, or that reports its usage, are all answered. Nor is keep-alive data without content,
+ * which is short and all alike.
  */
 export function haveStreamed(before: readonly Connection[], now: readonly Connection[]): boolean {
 	return now.some((connection) => {

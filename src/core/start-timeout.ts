@@ -10,9 +10,8 @@ const LINES_MAX = 8;
 const LINE_LENGTH_MAX = 200;
 
 /**
- * How long a start may take; null for no limit. A program counts as ready immediately unless its
- * adapter or `ready` defines when it is, so only an adapter that knows the ready screen of its CLI has
- * a default.
+ * How long a start may take; null for no limit. A program counts as ready immediately unless its adapter or `ready`
+ * defines when it is, so only an adapter that knows the ready screen of its CLI has a default.
  */
 export function startTimeoutMs(
 	setMs: number | null | undefined,

@@ -5,9 +5,7 @@
  */
 
 export const AGENT_KINDS = ["session", "call", "worker"] as const;
-/**
- * A session agent runs in a terminal, a call agent serves one request per process, a worker agent many.
- */
+/** A session agent runs in a terminal, a call agent serves one request per process, a worker agent many. */
 export type AgentKind = (typeof AGENT_KINDS)[number];
 
 export const BACKENDS = ["auto", "tmux", "pty", "systemd", "launchd"] as const;
@@ -59,8 +57,7 @@ export type PolicyState = (typeof POLICY_STATES)[number];
 
 export const HOLDS = ["turn", "account", "budget"] as const;
 /**
- * Reasons that hold a healthy agent: a turn that failed without a login, the usage limit of its
- * account, its budget.
+ * Reasons that hold a healthy agent: a turn that failed without a login, the usage limit of its account, its budget.
  */
 export type HoldKind = (typeof HOLDS)[number];
 

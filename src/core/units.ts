@@ -30,9 +30,7 @@ function parseWithUnit(
 	return Number.isSafeInteger(value) ? value : null;
 }
 
-/**
- * The largest unit that divides the value: 120000 → `2m`, 90000 → `90s`. Parses back to the same value.
- */
+/** The largest unit that divides the value: 120000 → `2m`, 90000 → `90s`. Parses back to the same value. */
 export function renderDuration(ms: number): string {
 	// One minute is written as `60s`, the usual unit for such windows.
 	if (ms === DURATION_UNITS_MS.m) return "60s";

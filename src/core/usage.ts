@@ -1,7 +1,6 @@
 /**
- * The usage of an agent: tokens by kind and, if its CLI reports it, their cost. Computed from the CLI's
- * own records; each reading counts once, however often it is seen. Reeve knows no prices: an unreported
- * cost is null.
+ * The usage of an agent: tokens by kind and, if its CLI reports it, their cost. Computed from the CLI's own records;
+ * each reading counts once, however often it is seen. Reeve knows no prices: an unreported cost is null.
  */
 
 export const TOKEN_KINDS = ["input", "output", "cacheRead", "cacheWrite"] as const;

@@ -193,9 +193,7 @@ export function describeBackends(facts: BackendFacts): BackendSupport[] {
 	}));
 }
 
-/**
- * The backend that `auto` selects for agents with limits: without root, only a unit can enforce them.
- */
+/** The backend that `auto` selects for agents with limits: without root, only a unit can enforce them. */
 export const backendForLimits = (facts: BackendFacts): BackendSupport["name"] =>
 	describeSystemd(facts).wanted ? "systemd" : "pty";
 

@@ -1,7 +1,6 @@
 /**
- * The daemon's own log file, bounded (A6) and reopened on request after it was moved away. Lines also
- * go to stderr, for terminals and service managers, unless stderr is this file: then it also contains
- * what Node prints when it crashes.
+ * The daemon's own log file, bounded (A6) and reopened on request after it was moved away. Lines also go to stderr, for
+ * terminals and service managers, unless stderr is this file: then it also contains what Node prints when it crashes.
  *
  * Written synchronously, since the last line may explain a crash.
  */

@@ -16,10 +16,7 @@ import type { Settings } from "./settings.js";
 
 const LISTEN_AGAIN_MS = 5_000;
 
-/**
- * By default, Node checks for overdue connections only every 30 s, and waits 2 minutes for a TLS
- * handshake.
- */
+/** By default, Node checks for overdue connections only every 30 s, and waits 2 minutes for a TLS handshake. */
 const TIMEOUTS = { connectionsCheckingInterval: 1_000, handshakeTimeout: 10_000 };
 
 /** The address that the daemon listens on, or why it does not. */

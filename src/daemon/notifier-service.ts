@@ -90,10 +90,7 @@ export interface TestedRoute {
 	readonly reason: string | null;
 }
 
-/**
- * Sends a notification over one route, or over all, immediately and regardless of kinds, agents and
- * quiet hours.
- */
+/** Sends a notification over one route, or over all, immediately and regardless of kinds, agents and quiet hours. */
 export async function testNotify(
 	{ current: { notify } }: Settings,
 	name: string | null,

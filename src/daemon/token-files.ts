@@ -1,6 +1,4 @@
-/**
- * Tokens on disk: hashes in one file, the owner's default token in another, both private to the owner.
- */
+/** Tokens on disk: hashes in one file, the owner's default token in another, both private to the owner. */
 
 import { createJsonFile, type FileDamage } from "../home/json-file.js";
 import type { Home } from "../home/paths.js";

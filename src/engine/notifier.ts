@@ -1,8 +1,7 @@
 /**
- * Sends notifications. The event log is the queue: a cursor marks how far it was read, and
- * notifications are pending effects that are stored in the same commit, so no crash loses one. A
- * notification may be sent twice if the daemon dies while sending it. Failed ones are retried for a
- * while, and then become an event.
+ * Sends notifications. The event log is the queue: a cursor marks how far it was read, and notifications are pending
+ * effects that are stored in the same commit, so no crash loses one. A notification may be sent twice if the daemon
+ * dies while sending it. Failed ones are retried for a while, and then become an event.
  */
 
 import { backoffDelayMs } from "../core/backoff.js";
@@ -33,10 +32,7 @@ export interface NotifierParts {
 
 const READER = "notify";
 const PAGE = 200;
-/**
- * How far the stored cursor may lag behind without notifications; that much is read again after a
- * crash.
- */
+/** How far the stored cursor may lag behind without notifications; that much is read again after a crash. */
 const CURSOR_LAG_MAX = 1_000;
 const ATTEMPTS_MAX = 8;
 const BACKOFF = Object.freeze({ initialMs: 1_000, capMs: 300_000, jitter: 0.2 });

@@ -6,10 +6,7 @@ const TIMER_MS_MAX = 2 ** 31 - 1;
 export function startDeadline(delayMs: number, onExpiry: () => void): () => void {
 	const dueMs = performance.now() + delayMs;
 	let timer: NodeJS.Timeout;
-	/**
-	 * Checks the clock again: a timer counts from the start of the event loop iteration, so it may fire
-	 * early.
-	 */
+	/** Checks the clock again: a timer counts from the start of the event loop iteration, so it may fire early. */
 	const check = () => {
 		if (performance.now() < dueMs) arm();
 		else onExpiry();

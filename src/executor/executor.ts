@@ -44,10 +44,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
 	};
 }
 
-/**
- * A forking tree may hide a process from one listing; several listings without it prove that it is
- * gone.
- */
+/** A forking tree may hide a process from one listing; several listings without it prove that it is gone. */
 const CHECKS_MAX = 10;
 const RETRY_MS = 500;
 

@@ -13,9 +13,7 @@ export interface HeldRequest {
 	isSent: boolean;
 	/** Set when a response no longer counts (T7); null if it was cancelled. */
 	verdict?: Outcome | null;
-	/**
-	 * Set when its caller has gone and the worker serves others: called when the worker has finished it.
-	 */
+	/** Set when its caller has gone and the worker serves others: called when the worker has finished it. */
 	abandoned?: () => void;
 	/** The position in the worker's log at its start. */
 	readonly logPosition: number;

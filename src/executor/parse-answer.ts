@@ -105,10 +105,7 @@ function parseJson(text: string): unknown {
 
 /** How many of the last lines are tried. */
 const LINES_TRIED_MAX = 1_000;
-/**
- * For responses over several lines, how many start positions are tried: each costs a pass over the
- * rest.
- */
+/** For responses over several lines, how many start positions are tried: each costs a pass over the rest. */
 const STARTS_TRIED_MAX = 32;
 
 /** The last one with the right id, otherwise the last one, which explains the failure. */

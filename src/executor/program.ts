@@ -1,7 +1,6 @@
 /**
- * A running program: in its own session and process group, marked with the id of its run, and in a
- * control group if it has limits. No process of it is left when `endProgram` or `endLeftovers` has
- * resolved (S11, T6).
+ * A running program: in its own session and process group, marked with the id of its run, and in a control group if it
+ * has limits. No process of it is left when `endProgram` or `endLeftovers` has resolved (S11, T6).
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -228,9 +227,7 @@ function identityOf({ pid, end }: RunningProgram): ProcessIdentity {
 /** How long reading the rest of the output may take after its writer has exited. */
 const HELD_PIPE_MS = 1_000;
 
-/**
- * Reads the rest of the output. A foreign process that inherited the pipe does not delay the attempt.
- */
+/** Reads the rest of the output. A foreign process that inherited the pipe does not delay the attempt. */
 async function settleOutput({ closed, stdin, stdout, stderr }: RunningProgram): Promise<void> {
 	if (await isInTime(closed, HELD_PIPE_MS)) return;
 	for (const stream of [stdin, stdout, stderr]) stream.destroy();

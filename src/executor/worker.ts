@@ -1,10 +1,9 @@
 /**
- * One process that serves many requests, with one JSON text per line in both directions, and responses
- * in any order. Its work for one request cannot be stopped separately. A request that is cancelled, or
- * has no response within the agent's own timeout, kills the whole tree before its caller gets the
- * outcome (T6). A caller's shorter deadline does so only if the process serves no other request:
- * otherwise the request is abandoned, and the process is killed when it serves no other requests. A
- * later response changes nothing (T7).
+ * One process that serves many requests, with one JSON text per line in both directions, and responses in any order.
+ * Its work for one request cannot be stopped separately. A request that is cancelled, or has no response within the
+ * agent's own timeout, kills the whole tree before its caller gets the outcome (T6). A caller's shorter deadline does
+ * so only if the process serves no other request: otherwise the request is abandoned, and the process is killed when it
+ * serves no other requests. A later response changes nothing (T7).
  */
 
 import type { Buffer } from "node:buffer";
@@ -206,9 +205,7 @@ class ProcessWorker implements Worker {
 		this.#end(cause, `request ${held.request.request_id} ${what}`);
 	}
 
-	/**
-	 * The caller has gone, and others use the worker: it may take until its own timeout for this request.
-	 */
+	/** The caller has gone, and others use the worker: it may take until its own timeout for this request. */
 	#abandon(held: HeldRequest, outcome: Outcome, lateMs: number): void {
 		const id = held.request.request_id;
 		held.verdict = outcome;

@@ -1,6 +1,4 @@
-/**
- * Shared state of all calls and workers of one executor: its bounds, its groups, and what is running.
- */
+/** Shared state of all calls and workers of one executor: its bounds, its groups, and what is running. */
 
 import { createGroups, type Groups } from "../host/cgroup.js";
 import {
@@ -25,10 +23,7 @@ export interface World {
 	start(launch: ProgramLaunch): Promise<ProgramStart>;
 	/** Called when the program and all of its processes are gone. */
 	release(program: RunningProgram): void;
-	/**
-	 * Registers running work, which `callOff` stops; call the returned function when nothing is left of
-	 * it.
-	 */
+	/** Registers running work, which `callOff` stops; call the returned function when nothing is left of it. */
 	hold(callOff: () => void): () => void;
 	groupsOf(runId: string): readonly string[];
 	removeGroups(paths: readonly string[]): void;

@@ -1,7 +1,6 @@
 /**
- * A JSON file of the home that the daemon can lose and continue. A damaged file is kept under another
- * name, the previous version replaces it where that is safe, and the damage is reported; it never
- * prevents a start.
+ * A JSON file of the home that the daemon can lose and continue. A damaged file is kept under another name, the
+ * previous version replaces it where that is safe, and the damage is reported; it never prevents a start.
  */
 
 import { rename } from "node:fs/promises";

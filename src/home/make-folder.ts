@@ -4,9 +4,8 @@ import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /**
- * Creates a directory and its missing parents, private to their owner. One level at a time: on
- * filesystems such as `/proc`, which report ENOENT for a directory in which nothing can be created,
- * Node's recursive mkdir retries forever.
+ * Creates a directory and its missing parents, private to their owner. One level at a time: on filesystems such as
+ * `/proc`, which report ENOENT for a directory in which nothing can be created, Node's recursive mkdir retries forever.
  */
 export async function makeFolder(path: string): Promise<void> {
 	const missing: string[] = [];

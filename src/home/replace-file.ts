@@ -1,8 +1,7 @@
 /**
- * The only way to write a file: complete, under a temporary name, and renamed into place. A reader sees
- * the old or the new content, whatever dies in between (A9). Temporary names are unique, so that two
- * writers never share one, and contain the writer's pid, so that a later process can remove the
- * leftovers of a killed writer.
+ * The only way to write a file: complete, under a temporary name, and renamed into place. A reader sees the old or the
+ * new content, whatever dies in between (A9). Temporary names are unique, so that two writers never share one, and
+ * contain the writer's pid, so that a later process can remove the leftovers of a killed writer.
  */
 
 import { randomBytes } from "node:crypto";
@@ -116,10 +115,7 @@ export function temporaryPath(path: string): string {
 	return `${path}.${process.pid}-${randomBytes(6).toString("hex")}.tmp`;
 }
 
-/**
- * Of this version, and of older ones that wrote files of users; never a name that a user or a CLI would
- * choose.
- */
+/** Of this version, and of older ones that wrote files of users; never a name that a user or a CLI would choose. */
 export const OWN_TEMPORARY = /\.(?:reeve-\d+|\d+-[0-9a-f]{12})\.tmp$/;
 /**
  * With the writer's pid; older versions used `NAME.PID.tmp`, `NAME.reeve-PID.tmp`, `NAME.tmp` and

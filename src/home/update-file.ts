@@ -1,7 +1,6 @@
 /**
- * Changes a file that several callers or processes may change (A9): one at a time, based on its current
- * content, and atomically. A file that cannot be read is never overwritten. Used for files of the home
- * and of the user.
+ * Changes a file that several callers or processes may change (A9): one at a time, based on its current content, and
+ * atomically. A file that cannot be read is never overwritten. Used for files of the home and of the user.
  */
 
 import { createHash } from "node:crypto";

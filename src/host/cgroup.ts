@@ -1,13 +1,12 @@
 /**
- * Control groups: one per run, below the group of this process, so that limits of the host stay in
- * effect. They list every process of a run, whatever it does to hide, and are the only way to limit a
- * whole tree.
+ * Control groups: one per run, below the group of this process, so that limits of the host stay in effect. They list
+ * every process of a run, whatever it does to hide, and are the only way to limit a whole tree.
  *
- * A run joins before it executes anything: this process moves into the run's group, forks, and moves
- * out again. Limits are set only after that, so that they never affect this process.
+ * A run joins before it executes anything: this process moves into the run's group, forks, and moves out again. Limits
+ * are set only after that, so that they never affect this process.
  *
- * Unavailable features are skipped, with the reason; nothing fails because a group is missing. Only
- * this process and its own children are ever moved.
+ * Unavailable features are skipped, with the reason; nothing fails because a group is missing. Only this process and
+ * its own children are ever moved.
  */
 
 import {

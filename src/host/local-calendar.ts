@@ -38,8 +38,7 @@ export function offsetOfZone(zone: string | null, atMs: number): number | null {
 		);
 		const { year = 0, month = 1, day = 1, hour = 0, minute = 0 } = parts;
 		const localMs = Date.UTC(year, month - 1, day, hour, minute);
-		// The parts have no seconds: compared with a time with seconds, the offset would be a minute too
-		// small.
+		// The parts have no seconds: compared with a time with seconds, the offset would be a minute too small.
 		return Math.round((localMs - Math.floor(atMs / MINUTE_MS) * MINUTE_MS) / MINUTE_MS);
 	} catch {
 		// Unknown zone.

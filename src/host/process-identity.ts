@@ -30,9 +30,7 @@ export interface ProcessEntry {
 /** The result for a pid: its process, no process, or unknown. */
 export type Lookup = ProcessEntry | "none" | "unknown";
 
-/**
- * System programs run with a fixed language and time zone, so that their output always parses the same.
- */
+/** System programs run with a fixed language and time zone, so that their output always parses the same. */
 const PLAIN_ENV = { PATH: "/usr/bin:/bin:/usr/sbin:/sbin", LC_ALL: "C", TZ: "UTC" };
 
 export function runSystemProgram(program: string, args: readonly string[]): string {

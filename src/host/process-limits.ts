@@ -1,11 +1,10 @@
 /**
- * Limits without control groups: only the memory of each process separately. Linux limits writable
- * memory (RLIMIT_DATA), so programs that only reserve address space, as Node and Go do by the gigabyte,
- * are not affected; a limit on address space (RLIMIT_AS) would prevent them from starting.
+ * Limits without control groups: only the memory of each process separately. Linux limits writable memory
+ * (RLIMIT_DATA), so programs that only reserve address space, as Node and Go do by the gigabyte, are not affected; a
+ * limit on address space (RLIMIT_AS) would prevent them from starting.
  *
- * The number of processes is not limited this way: the system's limit counts all processes of the user,
- * so one agent would be refused a process because of another (S17). There is no such limit for CPU
- * time.
+ * The number of processes is not limited this way: the system's limit counts all processes of the user, so one agent
+ * would be refused a process because of another (S17). There is no such limit for CPU time.
  */
 
 import { isExecutable } from "./spawn-errors.js";

@@ -27,9 +27,7 @@ export function readProcessTable(): ProcessTable {
 
 let upcoming: Promise<ProcessTable> | null = null;
 
-/**
- * A table read after this call. Simultaneous callers share it: a table of 1,000 processes takes 20 ms.
- */
+/** A table read after this call. Simultaneous callers share it: a table of 1,000 processes takes 20 ms. */
 export function nextProcessTable(): Promise<ProcessTable> {
 	upcoming ??= new Promise((resolve, reject) => {
 		setImmediate(() => {

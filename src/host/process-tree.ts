@@ -21,9 +21,7 @@ export interface ProcessTree {
 	 * null or omitted if the run's own process leads.
 	 */
 	readonly keeper?: ProcessIdentity | null;
-	/**
-	 * Its own process exited at most a moment ago, so its session and process group are still its own.
-	 */
+	/** Its own process exited at most a moment ago, so its session and process group are still its own. */
 	readonly rootJustEnded?: boolean;
 	/** The run's control groups, if any. */
 	readonly groups: readonly string[];
@@ -149,9 +147,7 @@ export async function listTree(watch: TreeWatch): Promise<RunProcesses> {
 	}
 }
 
-/**
- * Signals the working processes of the run, a wrapper after all others have exited, and returns them.
- */
+/** Signals the working processes of the run, a wrapper after all others have exited, and returns them. */
 export async function signalWorkers(
 	watch: TreeWatch,
 	root: ProcessIdentity,
@@ -232,10 +228,7 @@ async function stopAll(watch: TreeWatch, deadlineMs: number): Promise<ProcessEnt
 
 const CHECK_MS_MIN = 10;
 const CHECK_MS_MAX = 100;
-/**
- * Longer than any practical drain. Processes that are alive by then are signalled and killed by the
- * drain.
- */
+/** Longer than any practical drain. Processes that are alive by then are signalled and killed by the drain. */
 const WAIT_MS_MAX = 10 * 60 * 1_000;
 
 /** The process to be signalled last; null if there is none. */

@@ -1,8 +1,7 @@
 /**
- * CPU and memory of agents by their process trees, from one pass over the processes of the host. A process
- * belongs to the agent whose mark it carries, otherwise to that of its parent; this is looked up once per
- * process. Where a run has a control group that counts memory, its memory is read from there: it counts
- * shared pages once.
+ * CPU and memory of agents by their process trees, from one pass over the processes of the host. A process belongs to
+ * the agent whose mark it carries, otherwise to that of its parent; this is looked up once per process. Where a run has
+ * a control group that counts memory, its memory is read from there: it counts shared pages once.
  */
 
 import { execFile } from "node:child_process";

@@ -1,7 +1,6 @@
 /**
- * The process trees of a backend's runs, by control groups, sessions, descendants and marks. A tree is
- * watched from the first check on, so that a known member is still found after it has cut every other
- * relation.
+ * The process trees of a backend's runs, by control groups, sessions, descendants and marks. A tree is watched from the
+ * first check on, so that a known member is still found after it has cut every other relation.
  */
 
 import type {

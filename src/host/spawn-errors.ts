@@ -1,7 +1,6 @@
 /**
- * Why a program cannot be started. The system reports ENOENT for a missing program, a missing directory
- * and a missing interpreter alike, and a fork in a terminal reports nothing, so most of it is checked
- * in advance.
+ * Why a program cannot be started. The system reports ENOENT for a missing program, a missing directory and a missing
+ * interpreter alike, and a fork in a terminal reports nothing, so most of it is checked in advance.
  */
 
 import {
@@ -176,10 +175,7 @@ function checkSize({ argv, env }: Launch): StartFailure | null {
 	return total > sizeMax ? permanent(TOO_LONG) : null;
 }
 
-/**
- * A quarter of the stack on Linux, between 128 KiB and 6 MiB; 1 MiB on macOS. The system uses a page or
- * two.
- */
+/** A quarter of the stack on Linux, between 128 KiB and 6 MiB; 1 MiB on macOS. The system uses a page or two. */
 function readSizeMax(): number {
 	const spare = 8_192;
 	if (process.platform !== "linux") return 1_048_576 - spare;

@@ -6,8 +6,7 @@ import { nextProcessTable } from "./process-table.js";
 import { watchTree } from "./process-tree.js";
 
 /**
- * Agent CLIs run their tools in separate process groups, and their own helpers (a launcher, tool
- * servers) in their own.
+ * Agent CLIs run their tools in separate process groups, and their own helpers (a launcher, tool servers) in their own.
  */
 export async function readToolWork(runId: string, root: ProcessIdentity): Promise<ToolWork> {
 	const members = watchTree({ runId, root, groups: [] }).members(await nextProcessTable());

@@ -1,9 +1,8 @@
 /**
- * Limits the connections of a listener (A6). On the network, idle connections are cheap to open and
- * wait for headers that may never arrive; without their own limit they would displace real clients.
- * Beyond the limit, the address with the most idle connections loses its oldest one, so a client that
- * opens thousands only displaces itself. Connections with open requests, streams and terminals are
- * never closed.
+ * Limits the connections of a listener (A6). On the network, idle connections are cheap to open and wait for headers
+ * that may never arrive; without their own limit they would displace real clients. Beyond the limit, the address with
+ * the most idle connections loses its oldest one, so a client that opens thousands only displaces itself. Connections
+ * with open requests, streams and terminals are never closed.
  */
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";

@@ -92,8 +92,7 @@ export function createEventReaders(
 			let seq = after;
 			let wake = () => {};
 			const leave = join((events) => {
-				// Only a reader that has everything before them can get these directly, and never more than a
-				// page.
+				// Only a reader that has everything before them can get these directly, and never more than a page.
 				const [first] = events;
 				const isNext = first !== undefined && first.seq === seq + 1;
 				if (out.busy() || !isNext || events.length > PAGE) return wake();

@@ -1,7 +1,6 @@
 /**
- * The series of all agents, read from the event log when a client asks. The first request reads the events
- * of the time window a page at a time; later ones only new events. Forgotten when no client has asked for a
- * while.
+ * The series of all agents, read from the event log when a client asks. The first request reads the events of the time
+ * window a page at a time; later ones only new events. Forgotten when no client has asked for a while.
  */
 
 import { setImmediate as nextTurn } from "node:timers/promises";

@@ -1,7 +1,6 @@
 /**
- * Streams a screen to one reader: the whole screen first, then the rows that have changed, at a bounded
- * rate. While the reader is busy nothing is rendered, so a slow reader costs one screen of memory and
- * gets fewer, larger messages (A6).
+ * Streams a screen to one reader: the whole screen first, then the rows that have changed, at a bounded rate. While the
+ * reader is busy nothing is rendered, so a slow reader costs one screen of memory and gets fewer, larger messages (A6).
  */
 
 import type { Writable } from "node:stream";

@@ -152,10 +152,7 @@ interface Flags {
 	readonly cc: Readonly<Record<string, readonly string[]>>;
 }
 
-/**
- * Returns null, or why it failed. Two processes may build at the same time: each renames its own
- * complete result.
- */
+/** Returns null, or why it failed. Two processes may build at the same time: each renames its own complete result. */
 function build(
 	place: BinarySearch,
 	files: readonly string[],

@@ -1,7 +1,4 @@
-/**
- * The engine's view of an agent CLI, and the leases that keep two processes from using one
- * conversation.
- */
+/** The engine's view of an agent CLI, and the leases that keep two processes from using one conversation. */
 
 import type { AdapterProfile } from "../core/adapter.js";
 import type { SignMeaning } from "../core/sign.js";
@@ -37,9 +34,7 @@ export type LogMeaning = SignMeaning & {
 };
 
 export interface UsageSource {
-	/**
-	 * Where it is written, the first path whose placeholders all have a value. The transcript by default.
-	 */
+	/** Where it is written, the first path whose placeholders all have a value. The transcript by default. */
 	readonly files?: readonly string[];
 	/** A directory with more files of the same format, for example of subagents. */
 	readonly beside?: (path: string) => string;

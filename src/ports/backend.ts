@@ -161,9 +161,8 @@ export interface TerminalViewer {
 	 */
 	answers?(): boolean;
 	/**
-	 * The current screen, as bytes that draw it; may be sent again after the viewer fell behind. It is
-	 * incomplete if the program printed more than is kept, or a part of the terminal's state could not be
-	 * read.
+	 * The current screen, as bytes that draw it; may be sent again after the viewer fell behind. It is incomplete if the
+	 * program printed more than is kept, or a part of the terminal's state could not be read.
 	 */
 	onSnapshot(bytes: Uint8Array, size: TerminalSize, isIncomplete?: boolean): void;
 	onOutput(bytes: Uint8Array): void;
@@ -210,10 +209,7 @@ export interface ScreenWatcher {
 	onClose(reason: string): void;
 }
 
-/**
- * The signals that Reeve sends to agents. Defined here, so that users of these types do not need those
- * of Node.
- */
+/** The signals that Reeve sends to agents. Defined here, so that users of these types do not need those of Node. */
 export type AgentSignal =
 	| "SIGHUP"
 	| "SIGINT"

@@ -150,13 +150,12 @@ export interface Worker {
 	/** Requests without a response. */
 	readonly pending: number;
 	/**
-	 * Sends it a request. `lateMs` is how much longer than `timeoutMs` the agent's own `timeout` is, 0
-	 * by default. A request without a response after both, or a cancelled one, kills the whole process, since nothing
-	 * else could stop its work (T6); its other requests end as `displaced`.
+	 * Sends it a request. `lateMs` is how much longer than `timeoutMs` the agent's own `timeout` is, 0 by default. A
+	 * request without a response after both, or a cancelled one, kills the whole process, since nothing else could stop
+	 * its work (T6); its other requests end as `displaced`.
 	 *
-	 * A caller's own shorter `timeoutMs` kills the process only if it serves no other request. Otherwise
-	 * the request is finished for its caller, the process continues to serve the others, and is killed
-	 * when they have their responses.
+	 * A caller's own shorter `timeoutMs` kills the process only if it serves no other request. Otherwise the request is
+	 * finished for its caller, the process continues to serve the others, and is killed when they have their responses.
 	 */
 	ask(
 		request: ActionRequest,

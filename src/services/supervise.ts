@@ -1,11 +1,10 @@
 /**
- * Runs the services of a program under the service policy of the core. The loop never blocks: a delay
- * is a timer, so a stop or another service's failure takes effect immediately, even during a restart or
- * a hanging start.
+ * Runs the services of a program under the service policy of the core. The loop never blocks: a delay is a timer, so a
+ * stop or another service's failure takes effect immediately, even during a restart or a hanging start.
  *
- * A service never runs next to its own successor. If it was asked to stop and does not, its restart
- * waits for it, and every further `startTimeoutMs` costs one more restart of its budget, so a service
- * that never stops eventually becomes fatal.
+ * A service never runs next to its own successor. If it was asked to stop and does not, its restart waits for it, and
+ * every further `startTimeoutMs` costs one more restart of its budget, so a service that never stops eventually becomes
+ * fatal.
  */
 
 import { messageOf } from "../core/message-of.js";
@@ -88,9 +87,7 @@ interface Shutdown {
 	readonly drainMs: number;
 }
 
-/**
- * How long a service may take to stop if its own signal aborted for another reason, such as a restart.
- */
+/** How long a service may take to stop if its own signal aborted for another reason, such as a restart. */
 const RESTART_DRAIN_MS = 2_000;
 
 /** How long a service may take to finish its work after its signal aborted. */

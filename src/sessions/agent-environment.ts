@@ -1,7 +1,6 @@
 /**
- * The environment of each agent on this host. Everything that Reeve runs for an agent (the agent
- * itself, calls, workers, its ready command) and everything that searches the agent's files uses this
- * module.
+ * The environment of each agent on this host. Everything that Reeve runs for an agent (the agent itself, calls,
+ * workers, its ready command) and everything that searches the agent's files uses this module.
  */
 
 import { readEnvFile } from "../config/env-file.js";

@@ -10,10 +10,7 @@ export async function findFiles(path: string): Promise<readonly string[]> {
 	return walk(first === "" ? "/" : first, rest);
 }
 
-/**
- * The first file and the most recently changed ones, so that a record with very many files is not read
- * completely.
- */
+/** The first file and the most recently changed ones, so that a record with very many files is not read completely. */
 export async function chooseFiles(
 	paths: readonly string[],
 	count: number,

@@ -1,6 +1,4 @@
-/**
- * The health checks of agents on this host. Errors name no URL: it may contain a secret.
- */
+/** The health checks of agents on this host. Errors name no URL: it may contain a secret. */
 
 import { connect } from "node:net";
 import type { AgentSpec, HealthSpec } from "../config/spec.js";

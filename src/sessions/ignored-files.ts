@@ -63,8 +63,7 @@ export class IgnoredFiles {
 	}
 
 	/**
-	 * The folders above, from the nearest to the top of the repository. None if their rules ignore the root itself: it
-	 * is
+	 * The folders above, from the nearest to the top of the repository. None if their rules ignore the root itself: it is
 	 * watched on purpose.
 	 */
 	async #findAbove(): Promise<readonly string[]> {

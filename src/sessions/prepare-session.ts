@@ -1,7 +1,4 @@
-/**
- * The additions of an adapter to the start of a session: its conversation, arguments, variables and
- * files.
- */
+/** The additions of an adapter to the start of a session: its conversation, arguments, variables and files. */
 
 import { randomUUID } from "node:crypto";
 import { realpath } from "node:fs/promises";

@@ -1,7 +1,4 @@
-/**
- * Converts a spec to the request of a backend: the complete environment, the command line, the
- * directories.
- */
+/** Converts a spec to the request of a backend: the complete environment, the command line, the directories. */
 
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";

@@ -1,8 +1,7 @@
 /**
- * The files that a CLI writes in addition to the transcript: its own log, or telemetry. Records are
- * JSON texts, on one line or indented over several, or lines of text. Each is read once, as it is
- * written. Files in the agent's own directory are truncated when they were read completely and have
- * grown large, since no CLI does that (A6).
+ * The files that a CLI writes in addition to the transcript: its own log, or telemetry. Records are JSON texts, on one
+ * line or indented over several, or lines of text. Each is read once, as it is written. Files in the agent's own
+ * directory are truncated when they were read completely and have grown large, since no CLI does that (A6).
  */
 
 import { open, rm, truncate } from "node:fs/promises";
@@ -77,9 +76,7 @@ export async function removeOldLogs(folder: string, path: string): Promise<void>
 	for (const file of await findFiles(path)) await rm(file, { force: true });
 }
 
-/**
- * The CLI appends, so a truncated file continues at its start. False if it has grown in the meantime.
- */
+/** The CLI appends, so a truncated file continues at its start. False if it has grown in the meantime. */
 async function emptyUnlessGrown(path: string, size: number): Promise<boolean> {
 	const file = await open(path, "r");
 	try {

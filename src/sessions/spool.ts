@@ -1,10 +1,9 @@
 /**
- * The records of an agent's hooks, one small file each, written atomically. Writing them needs no
- * daemon, so nothing is lost while there is none. Of frequent events only the last is kept, and of the
- * others a few hundred (A6).
+ * The records of an agent's hooks, one small file each, written atomically. Writing them needs no daemon, so nothing is
+ * lost while there is none. Of frequent events only the last is kept, and of the others a few hundred (A6).
  *
- * On a full disk a hook overwrites a spare file that was written in advance. When no spare is left, the
- * time of the lost report is noted, and the agent's activity is unknown from then on.
+ * On a full disk a hook overwrites a spare file that was written in advance. When no spare is left, the time of the
+ * lost report is noted, and the agent's activity is unknown from then on.
  */
 
 import {

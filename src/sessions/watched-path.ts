@@ -3,8 +3,7 @@
  *
  * On Linux each folder is watched separately, since the kernel has no other way; on macOS the system watches the whole
  * folder. The path itself may be replaced, be removed and come back: it is compared with the watched one at regular
- * intervals.
- * A file is watched through its folder, because editors replace files.
+ * intervals. A file is watched through its folder, because editors replace files.
  */
 
 import { type FSWatcher, type Stats, watch } from "node:fs";
@@ -144,8 +143,7 @@ export class WatchedPath {
 	}
 
 	/**
-	 * The system reports events of a watched folder itself under its own name, like those of a file in it. Its removal
-	 * is
+	 * The system reports events of a watched folder itself under its own name, like those of a file in it. Its removal is
 	 * reported by the folder above.
 	 */
 	async #isAboutFolder(path: string, mayBeNew: boolean): Promise<boolean> {

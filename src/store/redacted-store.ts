@@ -1,8 +1,7 @@
 /**
- * A store that never receives a secret that an agent printed (A10). All stored data, and so every
- * event, notification and response made from it, passes through `commit`. Free text is redacted; data
- * that Reeve uses later is not: specs, handles, queued messages, and the input and result of a task,
- * which belong to its caller, and what a schedule does.
+ * A store that never receives a secret that an agent printed (A10). All stored data, and so every event, notification
+ * and response made from it, passes through `commit`. Free text is redacted; data that Reeve uses later is not: specs,
+ * handles, queued messages, and the input and result of a task, which belong to its caller, and what a schedule does.
  */
 
 import { type Redactor, redactDeep } from "../core/redact.js";

@@ -1,11 +1,10 @@
 /**
- * Agents as jobs of launchd: each run has its own job, in which a program owns its terminal, so that
- * the end of one owner never affects another agent (S17), and `launchctl print` lists every running
- * agent.
+ * Agents as jobs of launchd: each run has its own job, in which a program owns its terminal, so that the end of one
+ * owner never affects another agent (S17), and `launchctl print` lists every running agent.
  *
- * A layer over another backend, which owns the terminals: each run has its own instance of it in its
- * own directory. That one starts and stops processes, records exits and types; this one manages the
- * job. The environment of an agent is sent over a socket and never written to a property list (A5).
+ * A layer over another backend, which owns the terminals: each run has its own instance of it in its own directory.
+ * That one starts and stops processes, records exits and types; this one manages the job. The environment of an agent
+ * is sent over a socket and never written to a property list (A5).
  */
 
 import { createHash } from "node:crypto";

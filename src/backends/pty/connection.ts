@@ -1,7 +1,6 @@
 /**
- * One connection to a starter or a shim, after the handshake. Requests carry a number that the response
- * repeats. When the connection is lost, every open request fails with `ConnectionLost`: its outcome is
- * unknown.
+ * One connection to a starter or a shim, after the handshake. Requests carry a number that the response repeats. When
+ * the connection is lost, every open request fails with `ConnectionLost`: its outcome is unknown.
  */
 
 import { connect, type Socket } from "node:net";

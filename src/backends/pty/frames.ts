@@ -1,7 +1,6 @@
 /**
- * Frames of the `reeve-shim` protocol (`src/native/PROTOCOL.md`): a length, a type, a version and a
- * payload. Every buffer is bounded, and a peer that breaks the format is distinguished from a slow one
- * (A6).
+ * Frames of the `reeve-shim` protocol (`src/native/PROTOCOL.md`): a length, a type, a version and a payload. Every
+ * buffer is bounded, and a peer that breaks the format is distinguished from a slow one (A6).
  */
 
 /** Length of the payload, type, version and two zero bytes. */

@@ -1,6 +1,4 @@
-/**
- * The backend's data in a run's handle: the agent's directory, its control groups, and missing limits.
- */
+/** The backend's data in a run's handle: the agent's directory, its control groups, and missing limits. */
 
 import type { ProcessIdentity, RunHandle } from "../../ports/backend.js";
 

@@ -43,9 +43,7 @@ export interface HeldRunWorld {
 	onExit(exit: RunExit): void;
 	/** The shim is gone without proof that no process of the run is left. */
 	onLost(run: HeldRun): void;
-	/**
-	 * The shim was killed while the agent may still run. Resolves when the agent's own process is gone.
-	 */
+	/** The shim was killed while the agent may still run. Resolves when the agent's own process is gone. */
 	waitForAgent(run: HeldRun): Promise<void>;
 }
 

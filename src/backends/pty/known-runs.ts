@@ -145,9 +145,7 @@ export class KnownRuns {
 		return recoveredAs(run);
 	}
 
-	/**
-	 * No shim owns it: an earlier version does, or the records are lost. A live process is proof enough.
-	 */
+	/** No shim owns it: an earlier version does, or the records are lost. A live process is proof enough. */
 	#adoptByProcess(runId: string, stored: RunHandle | null): Recovered {
 		const { earlier } = this.#world;
 		const exit = earlier.exit(runId);

@@ -1,8 +1,7 @@
 /**
- * Processes of runs whose shim was killed. They are found by their group, session, descent and mark,
- * and by asking the starter, which adopts the children of a dead shim. A child of the starter without a
- * relation to a run may belong to any of the runs that lost their shim; so each of these waits until
- * the starter has none left (S1, S18).
+ * Processes of runs whose shim was killed. They are found by their group, session, descent and mark, and by asking the
+ * starter, which adopts the children of a dead shim. A child of the starter without a relation to a run may belong to
+ * any of the runs that lost their shim; so each of these waits until the starter has none left (S1, S18).
  */
 
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,7 +1,4 @@
-/**
- * Values inside a frame's payload: little-endian integers, strings with their length, lists of
- * processes.
- */
+/** Values inside a frame's payload: little-endian integers, strings with their length, lists of processes. */
 
 /** The value for "none" in an unsigned field of eight bytes. */
 const NONE = 0xffff_ffff_ffff_ffffn;

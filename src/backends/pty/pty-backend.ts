@@ -62,10 +62,7 @@ import {
 } from "./starter-process.js";
 
 export interface PtyBackendOptions {
-	/**
-	 * A directory of the backend, private to the user: the starter's socket and log, a directory per
-	 * agent.
-	 */
+	/** A directory of the backend, private to the user: the starter's socket and log, a directory per agent. */
 	readonly folder: string;
 	/** Its name, if its groups make it another backend. */
 	readonly name?: string;
@@ -75,10 +72,7 @@ export interface PtyBackendOptions {
 	readonly starterEnv?: Readonly<Record<string, string>> | undefined;
 	/** Starts the starter outside of this process's own unit. */
 	readonly enclose?: (argv: Argv) => Argv;
-	/**
-	 * The control groups of its runs, if they are not below the starter's own; a text explains why there
-	 * are none.
-	 */
+	/** The control groups of its runs, if they are not below the starter's own; a text explains why there are none. */
 	readonly groups?: Groups | string;
 	/** How long a run that lost its terminal may take to exit by itself. */
 	readonly orphanGraceMs?: number;
@@ -118,9 +112,7 @@ export function createPtyBackend(options: PtyBackendOptions): Backend {
 }
 
 const ORPHAN_GRACE_MS = 10_000;
-/**
- * How often, and for how long in total, an empty list of processes is requested again: 100 times, 1 s.
- */
+/** How often, and for how long in total, an empty list of processes is requested again: 100 times, 1 s. */
 const EMPTY_CHECKS_MAX = 100;
 const EMPTY_POLL_MS = 10;
 

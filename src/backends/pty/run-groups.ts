@@ -1,7 +1,6 @@
 /**
- * The control groups of runs, created by the daemon and joined by the agents themselves. They are below
- * the starter's own group and not below the daemon's, so that they do not end with the daemon's unit.
- * The daemon is never moved.
+ * The control groups of runs, created by the daemon and joined by the agents themselves. They are below the starter's
+ * own group and not below the daemon's, so that they do not end with the daemon's unit. The daemon is never moved.
  */
 
 import { createHash } from "node:crypto";

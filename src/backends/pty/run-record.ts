@@ -30,9 +30,7 @@ export interface RunSummary {
 
 const STATES = ["preparing", "started", "ended", "failed"];
 
-/**
- * Null if there is none. Throws if it is unreadable or invalid: then nothing is known about the run.
- */
+/** Null if there is none. Throws if it is unreadable or invalid: then nothing is known about the run. */
 export function readRecord(folder: string): RunRecord | null {
 	const path = join(folder, "record");
 	// A new agent has none, and an exception for each of hundreds would take longer than their starts.

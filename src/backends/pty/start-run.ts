@@ -87,8 +87,7 @@ export class RunStarts {
 				begun = await startShim(this.#world, request);
 			} catch (error) {
 				if (!(error instanceof ConnectionLost)) return refused(false, (error as Error).message);
-				// The starter was killed. A started shim holds the agent's lock, so the agent cannot be started
-				// twice.
+				// The starter was killed. A started shim holds the agent's lock, so the agent cannot be started twice.
 				if (error.isSilence || tries >= TAKEN_TRIES_MAX) throw error;
 				const started = await this.#startedBefore(request);
 				if (started !== null) return started;

@@ -1,10 +1,9 @@
 /**
- * Transient scopes: units around processes that are started elsewhere. `systemd-run --scope` creates
- * one around itself and executes the program, so the process keeps its parent, its terminal and its
- * pid.
+ * Transient scopes: units around processes that are started elsewhere. `systemd-run --scope` creates one around itself
+ * and executes the program, so the process keeps its parent, its terminal and its pid.
  *
- * All of this is visible to other users in an argv and in the properties of a unit: never a value of an
- * environment, never the arguments of an agent (A5).
+ * All of this is visible to other users in an argv and in the properties of a unit: never a value of an environment,
+ * never the arguments of an agent (A5).
  */
 
 import type { Argv } from "../../host/cgroup.js";

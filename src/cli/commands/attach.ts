@@ -338,10 +338,7 @@ async function reportState(
 	return outcome === "started";
 }
 
-/**
- * The agent once its exit is recorded; its current state if that takes too long, null if it cannot be
- * read.
- */
+/** The agent once its exit is recorded; its current state if that takes too long, null if it cannot be read. */
 async function recordedState({ client, id, runId }: AfterAttach): Promise<AgentJson | null> {
 	const untilMs = performance.now() + RECORDED_MS_MAX;
 	for (;;) {

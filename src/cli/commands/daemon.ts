@@ -35,8 +35,7 @@ export async function runDaemonRun(
 		const { pid } = await client.call("GET /api/v1/daemon");
 		throw new ReeveError("daemon_running", `a daemon is already running (pid ${pid})`);
 	}
-	// Registered before the daemon starts, so that no signal can end this command and leave the daemon
-	// unattended.
+	// Registered before the daemon starts, so that no signal can end this command and leave the daemon unattended.
 	const passOn = (signal: NodeJS.Signals) => child.kill(signal);
 	process.on("SIGINT", passOn).on("SIGTERM", passOn).on("SIGHUP", passOn);
 	const child = spawn(process.execPath, [...DAEMON_FLAGS, DAEMON_PROGRAM], {

@@ -80,9 +80,7 @@ export async function runDemo(options: { json?: boolean }, { output, env }: Cli)
 	return exitCode;
 }
 
-/**
- * Runs the crashing program as often as the policy allows, and collects the decisions after each exit.
- */
+/** Runs the crashing program as often as the policy allows, and collects the decisions after each exit. */
 async function runCrashLoop(): Promise<RehearsalRow[]> {
 	const rows: RehearsalRow[] = [];
 	let state = NEW_AGENT;

@@ -70,10 +70,7 @@ function projectId(folder: string): string {
 	return id === "" ? "main" : id;
 }
 
-/**
- * Where an editor finds the schema: next to the file if the package is installed there, otherwise by
- * URL.
- */
+/** Where an editor finds the schema: next to the file if the package is installed there, otherwise by URL. */
 function schemaReference(file: string): string {
 	const beside = join(dirname(file), "node_modules", "reeve", "schema", "reeve.schema.json");
 	const schema = fileURLToPath(SCHEMA_URL);

@@ -12,10 +12,7 @@ import { findStrays } from "./strays.js";
 
 const SHOWN_MAX = 10;
 
-/**
- * Why no daemon may start with this database, with a hint; null if it may. Does not change the
- * database.
- */
+/** Why no daemon may start with this database, with a hint; null if it may. Does not change the database. */
 export async function explainForgottenRuns(home: Home): Promise<string | null> {
 	const { database } = home;
 	const seen = listProcesses(home);

@@ -38,9 +38,8 @@ export function listProcesses({ runtime }: Home): Seen {
 }
 
 /**
- * Whether a process refers to this directory by this path. A process in another mount namespace, as in
- * a container, has its own directories under the same names, and one of another user cannot be
- * inspected: neither counts.
+ * Whether a process refers to this directory by this path. A process in another mount namespace, as in a container, has
+ * its own directories under the same names, and one of another user cannot be inspected: neither counts.
  */
 function findHolderFolder(pid: number, folder: string): "here" | "gone" | "elsewhere" {
 	const here = identityOf(folder);

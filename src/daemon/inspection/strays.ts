@@ -1,7 +1,6 @@
 /**
- * Processes of this home that no daemon supervises, from the process table, the owners of terminals and
- * the runs in the store. Only processes that are proven to belong to this home count: those of another
- * home belong to its own daemon.
+ * Processes of this home that no daemon supervises, from the process table, the owners of terminals and the runs in the
+ * store. Only processes that are proven to belong to this home count: those of another home belong to its own daemon.
  */
 
 import type { Stray } from "../../client/inspection.js";

@@ -1,7 +1,6 @@
 /**
- * Writes a crash report synchronously, since the process is about to exit. It contains neither
- * environment nor secrets (A5): known values are removed from every text, and events come without their
- * data. Only a few reports are kept (A6).
+ * Writes a crash report synchronously, since the process is about to exit. It contains neither environment nor secrets
+ * (A5): known values are removed from every text, and events come without their data. Only a few reports are kept (A6).
  */
 
 import {

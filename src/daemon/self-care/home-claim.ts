@@ -1,8 +1,7 @@
 /**
- * Whether this daemon still owns its home. The directory may be removed, moved or replaced while the
- * daemon runs; then no command reaches it, its stored data is lost, and another daemon may use the same
- * path. It reports that and exits, without affecting an agent or a file of the other daemon. A lock
- * file that was removed alone is restored.
+ * Whether this daemon still owns its home. The directory may be removed, moved or replaced while the daemon runs; then
+ * no command reaches it, its stored data is lost, and another daemon may use the same path. It reports that and exits,
+ * without affecting an agent or a file of the other daemon. A lock file that was removed alone is restored.
  */
 
 import { statSync } from "node:fs";

@@ -1,7 +1,6 @@
 /**
- * Returns memory to the system after busy times. V8 keeps its peak heap until a collection, and an idle
- * daemon does not trigger one. A collection takes some 30 ms, so it waits for a quiet moment, and runs
- * only if the heap has grown.
+ * Returns memory to the system after busy times. V8 keeps its peak heap until a collection, and an idle daemon does not
+ * trigger one. A collection takes some 30 ms, so it waits for a quiet moment, and runs only if the heap has grown.
  */
 
 const POLL_MS = 5_000;

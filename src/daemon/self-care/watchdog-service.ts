@@ -7,10 +7,7 @@ import { aborted } from "../aborted.js";
 import type { Settings } from "../settings.js";
 import type { WatchdogData, WatchdogSnapshot } from "./watchdog-worker.js";
 
-/**
- * Checks without a heartbeat until the loop counts as blocked: many, so that single slow ones do not
- * matter.
- */
+/** Checks without a heartbeat until the loop counts as blocked: many, so that single slow ones do not matter. */
 const SILENT_TICKS_MAX = 30;
 
 /** Without it the daemon works, but a hang would not be detected. */

@@ -42,10 +42,7 @@ export async function deliver(
 	}
 }
 
-/**
- * Recorded before the key is pressed, so that a daemon that dies in between does not press it too
- * often.
- */
+/** Recorded before the key is pressed, so that a daemon that dies in between does not press it too often. */
 async function enterAgain(world: DeliveryWorld, message: Message): Promise<void> {
 	const { inbox, clock } = world;
 	const pressed = { ...message, enters: message.enters + 1, atMs: clock.now().wallMs };

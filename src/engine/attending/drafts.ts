@@ -1,7 +1,6 @@
 /**
- * Text that users have typed at agents' terminals without submitting it. A message sent meanwhile would
- * be appended to it, and both would be submitted as one. Known only for users who type through this
- * daemon.
+ * Text that users have typed at agents' terminals without submitting it. A message sent meanwhile would be appended to
+ * it, and both would be submitted as one. Known only for users who type through this daemon.
  */
 
 import { decideDraft } from "../../core/draft.js";
@@ -27,10 +26,7 @@ export class Drafts {
 		else this.#typedAtMs.delete(agentId);
 	}
 
-	/**
-	 * Whether there is a draft, as far as known: a prompt that the CLI has reported since then is no
-	 * longer a draft.
-	 */
+	/** Whether there is a draft, as far as known: a prompt that the CLI has reported since then is no longer a draft. */
 	has(agentId: string, signs: readonly AgentSign[]): boolean {
 		// Its input was empty then.
 		const prompted = signs.some(({ atMs, prompt }) => atMs > this.#sinceMs && prompt !== undefined);

@@ -17,10 +17,7 @@ export interface Keyboard {
 	readonly profile: AdapterProfile;
 }
 
-/**
- * How long the message may take to appear, and to leave the input after Enter; a starting CLI may be
- * busy.
- */
+/** How long the message may take to appear, and to leave the input after Enter; a starting CLI may be busy. */
 const SHOWN_WITHIN_MS = 2_000;
 const POLL_MS = 100;
 

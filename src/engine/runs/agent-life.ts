@@ -168,9 +168,8 @@ export abstract class AgentLife<R extends Run = Run> {
 	}
 
 	/**
-	 * The exit, the policy's decision and the planned restart, in one commit. A restart without a delay is
-	 * recorded as the run that follows, so that nothing lies between an exit and the next start but one
-	 * wait for the disk.
+	 * The exit, the policy's decision and the planned restart, in one commit. A restart without a delay is recorded as
+	 * the run that follows, so that nothing lies between an exit and the next start but one wait for the disk.
 	 */
 	protected async recordEnd(
 		run: R,

@@ -1,7 +1,4 @@
-/**
- * The records of an agent: which rows and events belong together in one commit. Nothing here decides or
- * acts.
- */
+/** The records of an agent: which rows and events belong together in one commit. Nothing here decides or acts. */
 
 import type { AgentSpec } from "../../config/spec.js";
 import { renderStoredSpec } from "../../config/spec-schema.js";
@@ -33,9 +30,7 @@ export interface PlannedStart {
 	readonly afterMs: number;
 }
 
-/**
- * The rest of a wait that an earlier daemon started. A wall clock that was set back never extends it.
- */
+/** The rest of a wait that an earlier daemon started. A wall clock that was set back never extends it. */
 export function restOf({ afterMs, dueAtMs }: PlannedStart, nowMs: number): PlannedStart {
 	const leftMs = Math.min(afterMs, Math.max(0, dueAtMs - nowMs));
 	return { afterMs: leftMs, dueAtMs: nowMs + leftMs };
@@ -59,9 +54,7 @@ export function putAgent(transaction: StoreTransaction, agent: Agent): void {
 	transaction.putAgent({ ...agent, spec });
 }
 
-/**
- * The facts of an exit, with those that only the engine knows: who requested it, and how long it ran.
- */
+/** The facts of an exit, with those that only the engine knows: who requested it, and how long it ran. */
 export function reportOf(
 	run: SessionRun,
 	exit: Omit<RunExit, "runId">,
@@ -144,9 +137,7 @@ export function recordExit(
 	};
 }
 
-/**
- * Agents stored by older versions lack the time of their last failure; it is derived from their exits.
- */
+/** Agents stored by older versions lack the time of their last failure; it is derived from their exits. */
 export function withLastFailure(agent: StoredAgent, exits: readonly StoredExit[]): StoredAgent {
 	if (agent.lastFailureAtMs !== undefined) return agent;
 	const failed = exits.find((exit) => isFailure(exit.kind, exit.class));

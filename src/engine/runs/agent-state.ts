@@ -77,9 +77,7 @@ export function newestRun({
 	return run?.runId ?? lastExit?.runId ?? null;
 }
 
-/**
- * Why an agent that others wait for will not start or finish by itself, as text; null if it may.
- */
+/** Why an agent that others wait for will not start or finish by itself, as text; null if it may. */
 export function blockReason(
 	agents: KnownAgents,
 	id: string,

@@ -32,8 +32,7 @@ export async function classifyRun(
 		profile.exits === null && run.conversation === null
 			? ""
 			: await readOutput(spec, run.handle.outputFrom ?? 0).catch(() => "");
-	// The CLI itself reports that this conversation does not exist: a new one is started, whatever its
-	// exit code means.
+	// The CLI itself reports that this conversation does not exist: a new one is started, whatever its exit code means.
 	const isResumed = profile.conversation.gone.length > 0 && run.conversation?.mode === "resume";
 	if (isConversationGone(profile, isResumed, facts, lastOutput)) {
 		const report = { ...facts, cause: "crash", detail: "its conversation does not exist" } as const;

@@ -1,7 +1,6 @@
 /**
- * Checks repeatedly whether a running agent may hibernate. Called by the attendant at
- * the end of each of its looks, so nothing is typed into the agent meanwhile. The idle time is not stored:
- * under a new daemon it starts again.
+ * Checks repeatedly whether a running agent may hibernate. Called by the attendant at the end of each of its looks, so
+ * nothing is typed into the agent meanwhile. The idle time is not stored: under a new daemon it starts again.
  */
 
 import type { SessionSpec } from "../../config/spec.js";

@@ -1,6 +1,4 @@
-/**
- * One start of a run that is recorded as intended: prepares it, acquires its conversation, starts it.
- */
+/** One start of a run that is recorded as intended: prepares it, acquires its conversation, starts it. */
 
 import { messageOf } from "../../core/message-of.js";
 import type { RunHandle, StartFailure, StartRequest } from "../../ports/backend.js";
@@ -24,8 +22,7 @@ export async function launchRun(
 	run: SessionRun,
 ): Promise<Launched> {
 	const ready = await prepareRun(world, agent, run).catch((error: unknown) =>
-		// Nothing has started yet: a full disk or a failing store must not leave the agent starting
-		// forever.
+		// Nothing has started yet: a full disk or a failing store must not leave the agent starting forever.
 		failed(false, `cannot prepare the start: ${messageOf(error)}`),
 	);
 	if ("outcome" in ready) return ready;

@@ -1,7 +1,4 @@
-/**
- * The interfaces of an agent's lifecycle to the rest of the engine, and the results of starts and
- * stops.
- */
+/** The interfaces of an agent's lifecycle to the rest of the engine, and the results of starts and stops. */
 
 import type { AgentSpec } from "../../config/spec.js";
 import type { DrainOutcome } from "../../core/events.js";

@@ -55,9 +55,7 @@ function reportedConversation({ id }: RunConversation, signs: readonly AgentSign
 	return signs.findLast(({ conversation }) => conversation !== undefined)?.conversation ?? null;
 }
 
-/**
- * The CLI has reported its conversation: from now on the agent resumes this one, and holds its lease.
- */
+/** The CLI has reported its conversation: from now on the agent resumes this one, and holds its lease. */
 export async function recordConversation(
 	sessions: SessionWorld,
 	agent: PersistedAgent,

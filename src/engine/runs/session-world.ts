@@ -41,8 +41,7 @@ export interface SessionWorld {
 	/** Everything needed to start this agent now, or why it cannot be started. */
 	readonly prepare: (spec: AgentSpec, intent: StartIntent) => Promise<Prepared>;
 	/**
-	 * Why the agent cannot be started now (program, directory, permission); null if nothing prevents it.
-	 * Changes nothing.
+	 * Why the agent cannot be started now (program, directory, permission); null if nothing prevents it. Changes nothing.
 	 */
 	readonly checkStart: (spec: AgentSpec) => Promise<string | null>;
 	readonly adapterOf: (spec: AgentSpec) => AgentAdapter;
@@ -68,9 +67,7 @@ export interface SessionWorld {
 	) => Promise<readonly string[]>;
 	/** Whether a transcript of a conversation exists; null if that is unknown. */
 	readonly isRecorded: (spec: AgentSpec, conversation: string) => Promise<boolean | null>;
-	/**
-	 * The conversation whose transcript the run's process has open; null if that is ambiguous or unknown.
-	 */
+	/** The conversation whose transcript the run's process has open; null if that is ambiguous or unknown. */
 	readonly heldConversation: (
 		spec: AgentSpec,
 		runId: string,

@@ -1,8 +1,7 @@
 /**
- * Counts failed logins by address. After too many failures, a client is asked to wait, without the
- * reason of the failure. A valid token is still accepted: on one host all users have the same address,
- * and a lock-out would let any local user lock out the owner. With 256 random bits, that reveals
- * nothing.
+ * Counts failed logins by address. After too many failures, a client is asked to wait, without the reason of the
+ * failure. A valid token is still accepted: on one host all users have the same address, and a lock-out would let any
+ * local user lock out the owner. With 256 random bits, that reveals nothing.
  */
 
 const FAILURES_MAX = 20;
@@ -15,10 +14,7 @@ export interface Failed {
 	readonly failures: number;
 	/** How long to wait if there were too many. */
 	readonly waitMs: number | null;
-	/**
-	 * The first recent failure, and the first one over the limit. Only these are reported, to avoid a
-	 * flood.
-	 */
+	/** The first recent failure, and the first one over the limit. Only these are reported, to avoid a flood. */
 	readonly isNew: boolean;
 }
 

@@ -187,10 +187,7 @@ export class CommitQueue {
 		}
 	}
 
-	/**
-	 * Nothing of the batch was written. Changes that failed by themselves are rejected, the rest stays in
-	 * the queue.
-	 */
+	/** Nothing of the batch was written. Changes that failed by themselves are rejected, the rest stays in the queue. */
 	#retryLater(batch: readonly Waiting[], reason: string): void {
 		const hasFailed = ({ outcome }: PendingChange) => outcome?.ok === false;
 		this.#waiting = this.#waiting.filter((pending) => !hasFailed(pending));

@@ -1,7 +1,4 @@
-/**
- * The meaning of an SQLite error: the database cannot be used now, which may pass, or one change was
- * wrong.
- */
+/** The meaning of an SQLite error: the database cannot be used now, which may pass, or one change was wrong. */
 
 import { messageOf } from "../../core/message-of.js";
 

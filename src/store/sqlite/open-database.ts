@@ -29,8 +29,7 @@ const BUSY_TIMEOUT_MS = 50;
 const LOG_BYTES_KEPT_MAX = 16 * 1_048_576;
 
 const SETTINGS = [
-	// A commit is on the disk when it returns (T4), also on macOS, where fsync alone does not guarantee
-	// that.
+	// A commit is on the disk when it returns (T4), also on macOS, where fsync alone does not guarantee that.
 	"PRAGMA synchronous = FULL",
 	"PRAGMA fullfsync = ON",
 	"PRAGMA foreign_keys = ON",

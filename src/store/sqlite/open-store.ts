@@ -1,9 +1,8 @@
 /**
- * The SQLite store: opens the file, reads from it, and writes through the queue. The file is the only
- * state that outlives the daemon, so it is never replaced, and never shared with other users.
+ * The SQLite store: opens the file, reads from it, and writes through the queue. The file is the only state that
+ * outlives the daemon, so it is never replaced, and never shared with other users.
  *
- * Keeps A1: after a crash, the stored state is a prefix of the commits that contains all acknowledged
- * ones.
+ * Keeps A1: after a crash, the stored state is a prefix of the commits that contains all acknowledged ones.
  */
 
 import type { Message } from "../../core/inbox.js";

@@ -1,11 +1,10 @@
 /**
- * External requests while nothing can be written. Each gets a response within a bounded time. A request
- * without durable changes is rejected, and none of it is done later (T4). A request with some durable
- * changes may have had effects that cannot be undone: the response reports that, and the rest continues
- * when possible. The changes of a request are recognized by their asynchronous context, so that the
- * engine need not pass the request through every call; only high-volume requests are passed explicitly.
- * The context is tracked only while such a request is open, because it slows down every promise of the
- * process.
+ * External requests while nothing can be written. Each gets a response within a bounded time. A request without durable
+ * changes is rejected, and none of it is done later (T4). A request with some durable changes may have had effects that
+ * cannot be undone: the response reports that, and the rest continues when possible. The changes of a request are
+ * recognized by their asynchronous context, so that the engine need not pass the request through every call; only
+ * high-volume requests are passed explicitly. The context is tracked only while such a request is open, because it
+ * slows down every promise of the process.
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -19,9 +18,7 @@ export interface OpenRequest extends StoreRequest {
 	refusal: ReeveError | null;
 	/** It has a response; further work in its context is not part of it, unless it was rejected. */
 	isOver: boolean;
-	/**
-	 * Its own work has finished. Timers that it created belong to the engine, even if it was rejected.
-	 */
+	/** Its own work has finished. Timers that it created belong to the engine, even if it was rejected. */
 	isDone: boolean;
 }
 

@@ -1,11 +1,10 @@
 /**
- * Writes one batch of changes as one transaction. A change that fails is excluded alone, and its events
- * get no number: if a part of it was already written, the batch is written again without it, which is
- * rare and cheaper than a savepoint for every change. An obstacle rolls the whole batch back, in the
- * database and in memory, for a retry.
+ * Writes one batch of changes as one transaction. A change that fails is excluded alone, and its events get no number:
+ * if a part of it was already written, the batch is written again without it, which is rare and cheaper than a
+ * savepoint for every change. An obstacle rolls the whole batch back, in the database and in memory, for a retry.
  *
- * Keeps A3: numbers are assigned inside the transaction, after the highest stored one. Keeps A1: memory
- * never contains a change that was rolled back.
+ * Keeps A3: numbers are assigned inside the transaction, after the highest stored one. Keeps A1: memory never contains
+ * a change that was rolled back.
  */
 
 import type { ReeveEvent } from "../../core/events.js";

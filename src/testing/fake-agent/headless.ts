@@ -1,7 +1,4 @@
-/**
- * A fake agent without a terminal: one prompt, with a response as text, JSON or a JSON stream in
- * Claude's format.
- */
+/** A fake agent without a terminal: one prompt, with a response as text, JSON or a JSON stream in Claude's format. */
 
 import { readFileSync } from "node:fs";
 import { text } from "node:stream/consumers";

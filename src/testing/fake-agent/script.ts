@@ -18,9 +18,7 @@ const dialog = z.strictObject({
 	choices: z.array(z.string()).min(1),
 	/** The preselected choice; the first if omitted. */
 	selected: z.string().optional(),
-	/**
-	 * The choices that continue. Any other exits the agent at startup, and refuses the tool in a turn.
-	 */
+	/** The choices that continue. Any other exits the agent at startup, and refuses the tool in a turn. */
 	accepts: z.array(z.string()).min(1),
 	exit_code: z.int().default(1),
 	/** Whether an accepted dialog is skipped at the next start with the same HOME. */

@@ -250,9 +250,7 @@ export function decodeKeys(input: string): Decoded {
 	return { keys, rest: "" };
 }
 
-/**
- * A chunk that contains text and ends with Enter was not typed by hand: that Enter is part of the text.
- */
+/** A chunk that contains text and ends with Enter was not typed by hand: that Enter is part of the text. */
 export function isPastedEnter(keys: readonly Key[], index: number): boolean {
 	const before = keys[index - 1];
 	return before?.type === "text" || before?.type === "paste";

@@ -1,7 +1,4 @@
-/**
- * A tool as agent CLIs run them: a child in its own session, which signals to the agent's group do not
- * reach.
- */
+/** A tool as agent CLIs run them: a child in its own session, which signals to the agent's group do not reach. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import type { FakeTurn } from "./script.js";

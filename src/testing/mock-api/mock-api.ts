@@ -1,7 +1,6 @@
 /**
- * A model API on loopback that is controlled by a test, in the dialects of Anthropic, OpenAI and
- * Gemini. Agent CLIs that use it run without a network and without cost. It records every request for
- * the test.
+ * A model API on loopback that is controlled by a test, in the dialects of Anthropic, OpenAI and Gemini. Agent CLIs
+ * that use it run without a network and without cost. It records every request for the test.
  */
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";

@@ -28,9 +28,8 @@ export interface MockAnswer {
 	/** In a stream: the delay before each chunk. */
 	readonly pauseMs?: number;
 	/**
-	 * A stream that breaks in the middle: by a reset, by a clean end, by silence, by events that are not
-	 * JSON (`malformed`), by an error event of the API (`error`), or by keep-alive events only, every 5 seconds
-	 * (`keepalive`).
+	 * A stream that breaks in the middle: by a reset, by a clean end, by silence, by events that are not JSON
+	 * (`malformed`), by an error event of the API (`error`), or by keep-alive events only, every 5 seconds (`keepalive`).
 	 */
 	readonly breaks?: "reset" | "end" | "silence" | "malformed" | "error" | "keepalive";
 }

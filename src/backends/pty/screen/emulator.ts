@@ -1,7 +1,6 @@
 /**
- * A terminal emulator without a window: parses the output of a program and maintains its screen. It
- * also generates the responses to queries of the program (terminal type, cursor position). Loaded when
- * the first screen is needed.
+ * A terminal emulator without a window: parses the output of a program and maintains its screen. It also generates the
+ * responses to queries of the program (terminal type, cursor position). Loaded when the first screen is needed.
  */
 
 import type { SerializeAddon } from "@xterm/addon-serialize";

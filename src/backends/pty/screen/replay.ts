@@ -52,10 +52,7 @@ export interface Segment {
 	readonly size: TerminalSize;
 }
 
-/**
- * Parts of the output between changes of the terminal's size, and other points where it must be
- * interrupted.
- */
+/** Parts of the output between changes of the terminal's size, and other points where it must be interrupted. */
 export function cutSegments(
 	{ sizes, offset }: Following,
 	from: number,

@@ -1,8 +1,7 @@
 /**
- * State that the serialize addon omits from a snapshot: hidden cursor, encoding of mouse reports,
- * scroll region, origin mode's cursor, character sets, the saved cursor and its shape. Read from the
- * emulator's internal state, which is not part of its public interface; if that has another shape, the
- * snapshot is marked as incomplete instead.
+ * State that the serialize addon omits from a snapshot: hidden cursor, encoding of mouse reports, scroll region, origin
+ * mode's cursor, character sets, the saved cursor and its shape. Read from the emulator's internal state, which is not
+ * part of its public interface; if that has another shape, the snapshot is marked as incomplete instead.
  */
 
 import type { Terminal } from "@xterm/headless";
@@ -89,10 +88,7 @@ function render(core: Core, rows: number): string | null {
 
 const isPlain = ({ fg, bg }: Pen) => fg === 0 && bg === 0;
 
-/**
- * Only with default attributes: saving a cursor saves the attributes as well, and they could not be
- * restored.
- */
+/** Only with default attributes: saving a cursor saves the attributes as well, and they could not be restored. */
 function renderSavedCursor({ _bufferService, _inputHandler }: Core, origin: boolean): string {
 	const { savedX, savedY, savedCurAttrData, savedCharset, ybase, y, x } = _bufferService.buffer;
 	const row = savedY - ybase;
