@@ -12,12 +12,12 @@ import {
 	renameSync,
 	writeFileSync,
 } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type Client, createClient } from "../../src/client/client.js";
 import { createFleetHome, type FleetHome } from "../faults/fleet-home.js";
 import { fill, mountDisk } from "../store/support.js";
+import { freePort } from "../support/free-port.js";
 import { type Ran, runReeve } from "../support/reeve.js";
 
 /** The built one: the agent is a program of its own. */
@@ -165,15 +165,6 @@ function agentsOf(folder: string, generation: number, canary: string): string {
 		`pool: { kind: worker, workers: { min: 1, max: 2 }, ${pool}, ${calls} }`,
 		...(generation % 3 === 1 ? [`extra: { command: ${ledger("extra")}, ${lasting} }`] : []),
 	].join("\n");
-}
-
-async function freePort(): Promise<number> {
-	const server = createServer();
-	await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-	const address = server.address();
-	await new Promise((closed) => server.close(closed));
-	if (address === null || typeof address === "string") throw new Error("no port");
-	return address.port;
 }
 
 /** One line that an agent wrote about itself. */

@@ -1,14 +1,13 @@
 /** The daemon's http crashes, hangs and is opened: agents and tasks must not notice. Real processes. */
 
-import { once } from "node:events";
 import { statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createClient } from "../../src/client/client.js";
 import { listeningPrivately } from "../../src/daemon/listening.js";
 import { eventually } from "../faults/fleet-home.js";
+import { freePort } from "../support/free-port.js";
 import { temporaryFolder } from "../support/reeve.js";
 import { createBrokenHome } from "./broken-home.js";
 
@@ -32,14 +31,6 @@ function createHttpHome() {
 	const breakHttp = (how: "crash" | "hang" | "") =>
 		writeFileSync(broken.fleet.env["BREAKS"] ?? "", how);
 	return { ...broken, breakHttp };
-}
-
-async function freePort(): Promise<number> {
-	const server = createServer().listen(0, "127.0.0.1");
-	await once(server, "listening");
-	const { port } = server.address() as AddressInfo;
-	await new Promise((resolve) => server.close(resolve));
-	return port;
 }
 
 describe("http that fails", { timeout: 240_000 }, () => {

@@ -4,14 +4,13 @@
  * the death of the daemon.
  */
 
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { join, resolve } from "node:path";
 import type { Page } from "playwright-core";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createClient } from "../../src/client/client.js";
 import { createFleetHome, eventually, type FleetHome } from "../faults/fleet-home.js";
+import { freePort } from "../support/free-port.js";
 import { describeWithChromium } from "../support/needs.js";
 import { type Browser, PHONE, startBrowser, type View, WIDE } from "./browser.js";
 
@@ -293,16 +292,6 @@ describeWithChromium("the page of a real daemon", () => {
 		expect(answer?.status()).toBe(401);
 	});
 });
-
-/** The next daemon must listen where the page looks for it. */
-async function freePort(): Promise<number> {
-	const server = createServer().listen(0, "127.0.0.1");
-	await once(server, "listening");
-	const { port } = server.address() as AddressInfo;
-	server.close();
-	await once(server, "close");
-	return port;
-}
 
 /** Changes the place inside the page, as its links do. */
 async function go(page: Page, hash: string): Promise<void> {

@@ -2,12 +2,13 @@
 
 import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { SMTPServer } from "smtp-server";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { createFleetHome, eventually, type FleetHome } from "../faults/fleet-home.js";
+import { freePort } from "../support/free-port.js";
 import { runReeve } from "../support/reeve.js";
 
 /** The built one: the agent is a program of its own. */
@@ -46,15 +47,6 @@ const find = async (id: string) => {
 	if (found === undefined) throw new Error(`${id} is missing`);
 	return found;
 };
-
-async function freePort(): Promise<number> {
-	const server = createServer().listen(0, "127.0.0.1");
-	await once(server, "listening");
-	const { port } = server.address() as AddressInfo;
-	server.close();
-	await once(server, "close");
-	return port;
-}
 
 let home: FleetHome;
 beforeEach(() => {

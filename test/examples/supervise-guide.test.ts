@@ -3,23 +3,15 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, get } from "node:http";
-import type { AddressInfo } from "node:net";
+import { get } from "node:http";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { DEFAULT_SERVICE } from "../../src/core/service-policy.js";
 import { eventually } from "../faults/fleet-home.js";
+import { freePort } from "../support/free-port.js";
 
 const guide = readFileSync("docs/guides/supervise.md", "utf8");
-
-async function freePort(): Promise<number> {
-	const server = createServer().listen(0, "127.0.0.1");
-	await once(server, "listening");
-	const { port } = server.address() as AddressInfo;
-	await new Promise((resolve) => server.close(resolve));
-	return port;
-}
 
 /** The response of the example; null if there is none. */
 function ask(port: number, path: string): Promise<string | null> {

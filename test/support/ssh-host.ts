@@ -2,11 +2,11 @@
 
 import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { eventually } from "../faults/fleet-home.js";
+import { freePort } from "./free-port.js";
 import { temporaryFolder } from "./reeve.js";
 
 export interface SshHost {
@@ -112,12 +112,4 @@ function killIfThere(pid: number): void {
 	} catch {
 		// It has exited already.
 	}
-}
-
-async function freePort(): Promise<number> {
-	const server = createServer();
-	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-	const { port } = server.address() as { port: number };
-	await new Promise((resolve) => server.close(resolve));
-	return port;
 }
