@@ -226,7 +226,7 @@ export const AGENT_EVENT_DOCS = {
 	},
 	"agent.watch_loop": {
 		meaning:
-			"Watched files keep changing, so the agent was restarted too often. Its next restart waits. Usually the agent writes into a folder that it watches.",
+			"Watched files keep changing, so the agent was restarted too often. Its next restart is delayed. Usually the agent writes into a folder that it watches.",
 		data: {
 			restarts: "how many restarts are allowed",
 			within_ms: "within this time",

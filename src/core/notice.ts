@@ -146,7 +146,7 @@ const NOTICES: {
 		return make("health", `${who} is healthy again`, text);
 	},
 	"agent.watch_loop": ({ restarts, within_ms: withinMs, files }, who, make) => {
-		const text = `It was restarted ${restarts} times within ${renderDuration(withinMs)}; the next restart waits. Last changed: ${files.join(", ")}. If the agent writes them itself, ignore them in .gitignore.`;
+		const text = `It was restarted ${restarts} times within ${renderDuration(withinMs)}; the next restart is delayed. Last changed: ${files.join(", ")}. If the agent writes them itself, ignore them in .gitignore.`;
 		return make("watch", `The watched files of ${who} keep changing`, text);
 	},
 	"agent.watch_incomplete": ({ reason }, who, make) =>

@@ -116,7 +116,7 @@ ${lockedAgent(home.folder, "web", ", terminal: false, watch: [src]")}`,
 		const [loop] = await events("agent.watch_loop");
 		expect(loop?.data).toMatchObject({ restarts: 5, files: ["own.txt"] });
 		expect(await home.must("explain", "p:web")).toMatch(
-			/files keep changing: the next restart waits/,
+			/files keep changing: the next restart is delayed/,
 		);
 		const restarts = (await events("agent.files_changed")).length;
 		await sleep(5_000);

@@ -176,7 +176,7 @@ function renderFileWatch({
 		const ago = renderElapsed(Math.max(0, Date.now() - Date.parse(at)));
 		parts.push(`restarted ${ago} ago: ${files.map(plainLine).join(", ")} changed`);
 	}
-	if (tooMany) parts.push("files keep changing: the next restart waits");
+	if (tooMany) parts.push("files keep changing: the next restart is delayed");
 	if (problem !== null) parts.push(plainLine(problem));
 	return parts.join("; ");
 }
