@@ -122,3 +122,8 @@ export function visibleLine(text: string): string {
 export function nameOf(id: string): string {
 	return id.slice(id.indexOf(":") + 1);
 }
+
+/** `/home/ada/code/shop/reeve.yaml` → `~/code/shop`. */
+export function folderOf(path: string): string {
+	return path.replace(/\/[^/]*$/, "").replace(/^\/(home\/[^/]+|Users\/[^/]+|root)(?=\/|$)/, "~");
+}

@@ -8,7 +8,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { AgentStatusState } from "../../../src/core/agent-status.js";
 import { type Agent, list, resources } from "../fleet.js";
-import { nameOf, renderBytes, renderCount, renderUsd } from "../format.js";
+import { folderOf, nameOf, renderBytes, renderCount, renderUsd } from "../format.js";
 import { drawn, histories } from "../history.js";
 import { agentLink, go } from "../route.js";
 import { cliOf, StateLine, StateWord, whyOf } from "../state-words.js";
@@ -151,11 +151,6 @@ function Table({ scroller }: { scroller: Scroller }) {
 			</tbody>
 		</table>
 	);
-}
-
-/** `/home/ada/code/shop/reeve.yaml` → `~/code/shop`. */
-export function folderOf(path: string): string {
-	return path.replace(/\/[^/]*$/, "").replace(/^\/(home\/[^/]+|Users\/[^/]+|root)(?=\/|$)/, "~");
 }
 
 function GroupRow({ group, open }: { group: Group; open: boolean }) {
