@@ -4,12 +4,12 @@ import { fileURLToPath } from "node:url";
 export const DAEMON_PROGRAM = fileURLToPath(new URL("../daemon/main.js", import.meta.url));
 
 /**
- * How Node runs it: with a small young generation, whose default of up to 48 MB buys the daemon nothing; collected by its own
+ * How Node runs it: with the smallest young generation, because a larger one costs memory all the time and saves the daemon no CPU; collected by its own
  * thread, because waking others for so little costs more than it saves while hundreds of agents start; and with a way
  * to collect when it is idle (`src/daemon/self-care/trim-memory.ts`).
  */
 export const DAEMON_FLAGS: readonly string[] = [
-	"--max-semi-space-size=4",
+	"--max-semi-space-size=1",
 	"--single-threaded-gc",
 	"--expose-gc",
 ];
