@@ -94,7 +94,7 @@ export class Engine {
 		this.#awaited = new AwaitedStarts(clock);
 		const typing = new Typing(clock);
 		this.inbox = new Inbox(store, clock, parts.newRunId);
-		this.questions = new Questions(store, clock);
+		this.questions = new Questions(store, clock, parts.secrets.redact);
 		this.#screenQuestions = new ScreenQuestions(store, clock, typing);
 		this.finished = new FinishedTurns(store, clock);
 		this.people = new OpenQuestions({

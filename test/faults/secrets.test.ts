@@ -127,7 +127,19 @@ test("A10: a secret that an agent repeats is stored and sent nowhere but in its 
 	await must("daemon", "start");
 	called.push((await reeve("call", "p:tool", "go", "--json")).stdout);
 	const client = createClient({ socketPath: join(home, "reeve.sock") });
+	const question = { question: `may I use ${SECRETS.env}?` };
+	const ask = (wait: string) =>
+		client.call("POST /api/v1/agents/:id/ask", {
+			place: "p:sick",
+			query: { wait },
+			body: question,
+		});
+	expect(await ask("0s")).toEqual({ answer: null });
 	const said = [
+		[
+			"questions",
+			(await must("reply")) + JSON.stringify(await client.call("GET /api/v1/questions")),
+		],
 		...called.map((text) => ["call", text] as const),
 		["events", await must("events", "--json", "--after", "0")],
 		["ps", (await must("ps")) + (await must("ps", "--json"))],
@@ -144,6 +156,10 @@ test("A10: a secret that an agent repeats is stored and sent nowhere but in its 
 		...searchFiles(home).filter((place) => !place.includes("file logs/")),
 	];
 	expect(places).toEqual([]);
+	// The answer of the operator is for the agent, as it is.
+	const answer = ask("60s");
+	await must("reply", "p:sick", `use ${SECRETS.envFile}`);
+	expect(await answer).toEqual({ answer: `use ${SECRETS.envFile}` });
 	// Proves that the agents did repeat them.
 	expect(searchFiles(home).some((place) => place.includes("file logs/p/talks"))).toBe(true);
 	const texts = said.map(([, text]) => text).join("\n");
