@@ -189,8 +189,10 @@ export class Engine {
 		await Promise.all(
 			[...this.#agents.values()].map(async (runner) => {
 				const { id, spec } = runner;
-				await this.#parts.secrets.learn(spec);
-				await this.#recoverOne(runner, runs.get(id) ?? [], planned.get(id) ?? null);
+				const open = runs.get(id) ?? [];
+				const running = open.flatMap(({ handle }) => (handle === null ? [] : [handle.process]));
+				await this.#parts.secrets.learn(spec, running);
+				await this.#recoverOne(runner, open, planned.get(id) ?? null);
 				this.#recovered += 1;
 			}),
 		);

@@ -167,6 +167,30 @@ test("A10: a secret that an agent repeats is stored and sent nowhere but in its 
 	expect(texts).toContain("[redacted FILE_KEY]");
 });
 
+test("A10: a secret that was replaced in the env file while its agent runs is still redacted by the next daemon", {
+	timeout: 120_000,
+}, async () => {
+	fleet = createFleetHome();
+	const { folder, env, must } = fleet;
+	writeFileSync(join(folder, ".env"), `FILE_KEY=${SECRETS.envFile}\n`);
+	const script = `while [ ! -e ${folder}/go ]; do sleep 0.1; done; echo "login refused: $FILE_KEY"; exit 7`;
+	const keys = "env_file: .env, crash_policy: { on_failure: stop }";
+	fleet.writeFleet(`late: { command: [sh, -c, '${script}'], ${keys} }`);
+	await must("up");
+	writeFileSync(join(folder, ".env"), "FILE_KEY=canary-replaced-77aa\n");
+	await fleet.killDaemon();
+	await must("daemon", "start");
+	writeFileSync(join(folder, "go"), "");
+	const stopped = async () => (await fleet?.ps())?.every(({ process }) => process === "stopped");
+	await eventually(async () => (await stopped()) === true, "the agent has failed");
+	const explained = await must("explain", "p:late");
+	expect(explained).toContain("login refused: [redacted FILE_KEY]");
+	const events = await must("events", "--json", "--after", "0");
+	expect(found("the output", events + explained)).toEqual([]);
+	const places = searchFiles(env["REEVE_HOME"] ?? "").filter((place) => !place.includes("logs/"));
+	expect(places).toEqual([]);
+});
+
 test("a secret is found in no log, event, answer, command line or file", {
 	timeout: 180_000,
 }, async () => {
