@@ -39,6 +39,7 @@ export const claude: AgentAdapter = {
 		env: { DISABLE_AUTOUPDATER: "1" },
 		args: ["--settings", "<folder>/claude-settings.json"],
 		confirmsPrompts: true,
+		savesPromptsLater: true,
 		screen: {
 			// Its input is below a rule; submitted prompts have the same mark.
 			ready: ["^[─━]{10}.*\\n❯(\\s|$)"],
@@ -113,7 +114,8 @@ export const claude: AgentAdapter = {
 				file: ["<CLAUDE_CONFIG_DIR>/.claude.json", "<home>/.claude.json"],
 				set: [
 					{ path: ["hasCompletedOnboarding"], value: true },
-					{ path: ["projects", "<cwd>", "hasTrustDialogAccepted"], value: true },
+					// Claude writes false when it has not asked yet, also over an entry that another Claude has lost.
+					{ path: ["projects", "<cwd>", "hasTrustDialogAccepted"], value: true, instead: false },
 					{ path: ["projects", "<cwd>", "hasCompletedProjectOnboarding"], value: true },
 				],
 			},
@@ -249,13 +251,17 @@ function textOf(content: unknown): string {
 }
 
 /**
- * A prompt, as a second source besides the hook, whose record is lost on a full disk. Tool results have
- * a list as their content; lines of subagents and of the CLI itself are not prompts.
+ * A saved prompt. The hook reports it earlier, but its record is lost on a full disk. Tool results are lists with parts
+ * of that type, prompts with images lists of other parts; lines of subagents and of the CLI itself are not prompts.
  */
 function promptOf(line: JsonRecord): SignMeaning | null {
 	const { content } = Object(line["message"]) as JsonRecord;
-	if (typeof content !== "string") return null;
-	return line["isSidechain"] === true || line["isMeta"] === true ? null : { prompt: content };
+	if (line["isSidechain"] === true || line["isMeta"] === true) return null;
+	if (typeof content === "string") return { prompt: content };
+	const parts = (Array.isArray(content) ? content : []).map((part) => Object(part) as JsonRecord);
+	if (parts.some(({ type }) => type === "tool_result")) return null;
+	const prompt = parts.flatMap(({ text }) => (typeof text === "string" ? [text] : [])).join("\n");
+	return prompt === "" ? null : { prompt };
 }
 
 /** A message has one line for each of its parts, with more output on the later ones. */

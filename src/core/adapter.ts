@@ -229,6 +229,11 @@ export interface AdapterProfile {
 	readonly log?: LogProfile | null;
 	/** Whether its hooks or transcript report submitted prompts. */
 	readonly confirmsPrompts: boolean;
+	/**
+	 * Whether its hooks report a prompt before the CLI saves it, and its transcript contains every saved one: if it is
+	 * killed in between, the prompt is lost.
+	 */
+	readonly savesPromptsLater?: boolean;
 	/** Whether a message is sent as a bracketed paste, if the terminal has enabled that mode. */
 	readonly paste: boolean;
 	/** Whether its hooks or transcript report every end of a turn, so that the screen is not needed for it. */

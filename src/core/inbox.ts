@@ -40,6 +40,8 @@ export interface DeliveryFacts {
 	readonly activity: Activity;
 	/** Whether the CLI has confirmed it since it was typed. */
 	readonly confirmed: boolean;
+	/** Whether the CLI has reported it, but has not saved it yet: it is neither typed again nor done. */
+	readonly unsaved?: boolean;
 	/** Whether the CLI confirms messages. */
 	readonly confirms: boolean;
 	readonly nowMs: number;
@@ -76,6 +78,7 @@ export function decideDelivery(message: Message, facts: DeliveryFacts): Delivery
 		}
 		return facts.activity === "ready" ? { type: "type" } : WAIT;
 	}
+	if (facts.unsaved === true) return WAIT;
 	if (facts.nowMs - atMs < CONFIRM_WITHIN_MS || facts.activity !== "ready") return WAIT;
 	// Typing it again could duplicate it; Enter alone is harmless.
 	if (enters < ENTERS_MAX) return { type: "enter" };

@@ -75,6 +75,18 @@ describe("adding to a JSON file", () => {
 	});
 
 	test.each([
+		["false", true],
+		["false", "yes"],
+	])("replaces the value %s that counts as missing by %s, and nothing else", (before, value) => {
+		const addition = { path: ["projects", "/w", "trusted"], value, instead: false };
+		const text = `{\n  "trusted": false,\n  "projects": { "/w": { "trusted" : ${before}, "n": 1.0 } } // mine\n}\n`;
+		const now = addToJson(text, [addition]);
+		expect(now).toBe(text.replace('"trusted" : false', `"trusted" : ${JSON.stringify(value)}`));
+		expect(addToJson(now, [addition])).toBeNull();
+		expect(addToJson('{"projects":{"/w":{"trusted":null}}}', [addition])).toBeNull();
+	});
+
+	test.each([
 		["a value that is there", '{"projects":{"/w":{"trusted":false}}}', TRUST],
 		["another kind of value on the way", '{"projects":"all"}', TRUST],
 		["another kind of value in the place of a list", '{"trustedFolders":{"/o":1}}', FOLDER],

@@ -4,8 +4,12 @@
  */
 
 export type JsonAddition =
-	/** Sets the value at this path, unless it exists. */
-	| { readonly path: readonly string[]; readonly value: unknown }
+	/** Sets the value at this path, unless it exists. A value that equals `instead` counts as missing. */
+	| {
+			readonly path: readonly string[];
+			readonly value: unknown;
+			readonly instead?: string | number | boolean | null;
+	  }
 	/** Appends to the list at this path, unless the list contains it; creates a missing list. */
 	| { readonly path: readonly string[]; readonly add: unknown };
 
@@ -70,6 +74,10 @@ function insert(text: string, root: unknown, addition: JsonAddition): string {
 		depth++;
 	}
 	const isThere = depth === path.length;
+	if (isThere && "instead" in addition && at === addition.instead) {
+		const { start, end } = findNode(withoutComments(text), path);
+		return text.slice(0, start) + JSON.stringify(addition.value) + text.slice(end);
+	}
 	if (isThere && !("add" in addition && Array.isArray(at) && !holds(at, addition.add))) return text;
 	const rest = path.slice(depth);
 	const node = findNode(withoutComments(text), path.slice(0, depth));
@@ -93,7 +101,7 @@ function nest([key = "", ...rest]: readonly string[], value: unknown): Member {
 	return { key, value: inner };
 }
 
-/** A map or a list in the text, from its opening to its closing bracket. */
+/** A value in the text: a map or a list from its opening to its closing bracket, or any other value. */
 interface Node {
 	readonly start: number;
 	readonly end: number;
@@ -126,7 +134,7 @@ const STRING = /"(?:[^"\\]|\\.)*"/y;
 const SCALAR = /[^\s,\]}]+/y;
 const BLANK = /\s*/y;
 
-/** The map or list at this path, in a valid text that contains it. */
+/** The value at this path, in a valid text that contains it. */
 function findNode(text: string, path: readonly string[]): Node {
 	let position = 0;
 	let found: Node | null = null;
@@ -140,9 +148,13 @@ function findNode(text: string, path: readonly string[]): Node {
 	const read = (wanted: readonly string[] | null, depth: number): void => {
 		skip(BLANK);
 		const opening = text[position];
-		if (opening === '"') return void skip(STRING);
-		if (opening !== "{" && opening !== "[") return void skip(SCALAR);
-		const start = position++;
+		const start = position;
+		if (opening !== "{" && opening !== "[") {
+			skip(opening === '"' ? STRING : SCALAR);
+			if (wanted?.length === 0) found = { start, end: position, lastEnd: null, depth };
+			return;
+		}
+		position++;
 		let lastEnd: number | null = null;
 		for (skip(BLANK); !"}]".includes(text[position] ?? "}"); skip(BLANK)) {
 			if (text[position] === ",") {

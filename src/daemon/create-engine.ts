@@ -10,6 +10,7 @@ import type { FileDamage } from "../home/json-file.js";
 import { type Home, resolveLeases } from "../home/paths.js";
 import { localCalendar } from "../host/local-calendar.js";
 import { createIds } from "../host/ordered-id.js";
+import { readProcessEnvironment } from "../host/process-environment.js";
 import { shimPath } from "../native/find-binary.js";
 import type { Executor } from "../ports/executor.js";
 import type { Leases } from "../ports/leases.js";
@@ -49,7 +50,16 @@ export function createEngine(parts: {
 		vault,
 		executor,
 		adapterFor: headlessFor,
-		secrets: { learn: async (spec) => void (await environments.read(spec)), redact },
+		secrets: {
+			async learn(spec, running) {
+				await environments.read(spec);
+				for (const process of running) {
+					const environment = readProcessEnvironment(process);
+					if (environment !== null) environments.learnRunning(environment);
+				}
+			},
+			redact,
+		},
 		backends,
 		random: Math.random,
 		newRunId: newOrderedId,

@@ -4,6 +4,7 @@ import type { AgentChange } from "../config/diff.js";
 import type { AgentSpec } from "../config/spec.js";
 import type { HoldKind, PolicyState } from "../core/states.js";
 import type { Usage } from "../core/usage.js";
+import type { ProcessIdentity } from "../ports/backend.js";
 import type { Calendar, Clock } from "../ports/clock.js";
 import type { EnvVault } from "../ports/env-vault.js";
 import type { Leases } from "../ports/leases.js";
@@ -34,8 +35,8 @@ export interface EngineParts extends CallWorld {
 	readonly calendar: Calendar;
 	/** The values of agents' environments, so that no text of an agent shows them (A10). */
 	readonly secrets: {
-		/** Called for each recorded agent before its data is read. */
-		learn(spec: AgentSpec): Promise<void>;
+		/** Called for each recorded agent, with its processes, before its data is read. */
+		learn(spec: AgentSpec, running: readonly ProcessIdentity[]): Promise<void>;
 		redact(text: string): string;
 	};
 	readonly watchReady: LifeWorld["watchReady"];

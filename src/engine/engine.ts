@@ -88,7 +88,7 @@ export class Engine {
 		this.#parts = parts;
 		const typing = new Typing(clock);
 		this.inbox = new Inbox(store, clock, parts.newRunId);
-		this.questions = new Questions(store, clock);
+		this.questions = new Questions(store, clock, parts.secrets.redact);
 		this.#screenQuestions = new ScreenQuestions(store, clock, typing);
 		this.finished = new FinishedTurns(store, clock);
 		this.people = new OpenQuestions({
@@ -170,7 +170,8 @@ export class Engine {
 		await this.#fleets.removeUnused(envs);
 		await Promise.all(
 			stored.map(async ({ agent: { id, spec }, runs, planned }) => {
-				await this.#parts.secrets.learn(spec);
+				const running = runs.flatMap(({ handle }) => (handle === null ? [] : [handle.process]));
+				await this.#parts.secrets.learn(spec, running);
 				try {
 					await this.#agents.get(id)?.life?.recover(runs, planned);
 				} catch (error) {

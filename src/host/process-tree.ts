@@ -147,7 +147,7 @@ export async function listTree(watch: TreeWatch): Promise<RunProcesses> {
 	}
 }
 
-/** Signals the working processes of the run, a wrapper after all others have exited, and returns them. */
+/** Signals the working processes of the run, wrappers after all others have exited, and returns them. */
 export async function signalWorkers(
 	watch: TreeWatch,
 	root: ProcessIdentity,
@@ -155,11 +155,15 @@ export async function signalWorkers(
 ): Promise<readonly RunProcess[]> {
 	try {
 		const workers = watch.workers(await nextProcessTable());
-		const wrapper = findWrapper(workers, root, signal);
-		const others = workers.filter((each) => each !== wrapper);
-		if (wrapper !== null) void whenGone(others, () => void signalVerified(wrapper, signal));
+		const wrappers = findWrappers(workers, root, signal);
+		const others = workers.filter((each) => !wrappers.includes(each));
+		if (wrappers.length > 0) {
+			void whenGone(others, () => {
+				for (const wrapper of wrappers) signalVerified(wrapper, signal);
+			});
+		}
 		return workers
-			.filter((each) => each === wrapper || signalVerified(each, signal) === "sent")
+			.filter((each) => wrappers.includes(each) || signalVerified(each, signal) === "sent")
 			.map(toRunProcess);
 	} catch {
 		// Without a listing, the agent's own process can still be signalled.
@@ -231,21 +235,27 @@ const CHECK_MS_MAX = 100;
 /** Longer than any practical drain. Processes that are alive by then are signalled and killed by the drain. */
 const WAIT_MS_MAX = 10 * 60 * 1_000;
 
-/** The process to be signalled last; null if there is none. */
-function findWrapper(
+/**
+ * The processes to be signalled last: the leader of the session and the shells below it that the signal would only
+ * kill. If such a shell is gone first, the leader goes on, reaches its end, and hangs up on the working programs.
+ */
+function findWrappers(
 	workers: readonly ProcessEntry[],
 	root: ProcessIdentity,
 	signal: NodeJS.Signals,
-): ProcessEntry | null {
+): readonly ProcessEntry[] {
 	const wrapper = workers.find(
 		({ pid, startTime }) => pid === root.pid && startTime === root.startTime,
 	);
 	// SIGHUP already has the meaning of a hangup.
-	if (wrapper === undefined || signal === "SIGHUP" || wrapper.sid !== wrapper.pid) return null;
+	if (wrapper === undefined || signal === "SIGHUP" || wrapper.sid !== wrapper.pid) return [];
 	const hangsUpOn = workers.filter(
 		({ pid, pgid }) => pid !== wrapper.pid && pgid === wrapper.foregroundPgid,
 	);
-	return hangsUpOn.length > 0 && hasDefaultAction(wrapper.pid, signal) ? wrapper : null;
+	if (hangsUpOn.length === 0 || !hasDefaultAction(wrapper.pid, signal)) return [];
+	const parents = new Set(workers.map(({ ppid }) => ppid));
+	const isBetween = ({ pid }: ProcessEntry) => parents.has(pid) && hasDefaultAction(pid, signal);
+	return workers.filter((each) => each === wrapper || isBetween(each));
 }
 
 /** Calls back when none of these is alive. */

@@ -16,6 +16,8 @@ export interface StoredToken {
 	readonly expiresAtMs: number | null;
 	/** The owner's default token, which can be shown again. */
 	readonly isDefault: boolean;
+	/** The token that created the link with which this session logged in; the session ends with it. */
+	readonly createdBy?: string;
 }
 
 export interface TokenStore {

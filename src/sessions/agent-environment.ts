@@ -11,6 +11,7 @@ import {
 	baseEnvironment,
 	composeEnvironment,
 	type EnvLayer,
+	isReserved,
 	valuesOf,
 } from "../core/environment.js";
 import { adapterOf } from "./adapters.js";
@@ -29,6 +30,11 @@ export interface Environments {
 	read(spec: AgentSpec): Promise<AgentEnvironment>;
 	/** All variables, without those of the adapter. An unreadable env file counts as empty. */
 	values(spec: AgentSpec): Promise<Readonly<Record<string, string>>>;
+	/**
+	 * Learns the values with which a running process was started: its env file, which is not stored, may have other ones
+	 * by now.
+	 */
+	learnRunning(environment: Readonly<Record<string, string>>): void;
 }
 
 /** `learn` gets every value that is set for an agent, before the agent is started. */
@@ -50,6 +56,12 @@ export function createEnvironments(
 
 	return {
 		read,
+		learnRunning(environment) {
+			const inBase = baseEnvironment(environment);
+			for (const [name, value] of Object.entries(environment)) {
+				if (value && !Object.hasOwn(inBase, name) && !isReserved(name)) learn(name, value);
+			}
+		},
 		async values(spec) {
 			const found = await read(spec);
 			const layers = found.ok ? found.layers : [base, ...ownLayers(spec, {})];

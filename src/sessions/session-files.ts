@@ -2,7 +2,7 @@
  * The files that a session needs at its start: its own directory with the files of its adapter, an
  * empty directory for temporary files, and settings that its CLI would otherwise ask for.
  *
- * Reeve only adds to files of the user, based on their newest content and under the lock that CLIs use
+ * Reeve only adds to files of the user, or replaces a CLI's own note that it has not asked yet, based on their newest content and under the lock that CLIs use
  * as well. An unreadable file is not changed. The previous version is kept as `NAME.previous`.
  */
 
@@ -130,7 +130,7 @@ function fillAddition(addition: JsonAddition, values: Values): JsonAddition {
 	const path = addition.path.map((key) => fillIn(key, values) ?? key);
 	return "add" in addition
 		? { path, add: fillValue(addition.add, values) }
-		: { path, value: fillValue(addition.value, values) };
+		: { ...addition, path, value: fillValue(addition.value, values) };
 }
 
 /** A value with the placeholders of all its strings replaced. */

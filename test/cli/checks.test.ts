@@ -286,6 +286,7 @@ describe("stray processes", () => {
 			{ pid: 12, ppid: 11, runId: "run-a" },
 		],
 		holders: [holder],
+		otherShims: new Set(),
 		recordedRuns: new Set(),
 		runs: [{ runId: "run-a", agentId: "web:a", hasEnded: false }],
 		hasDaemon: true,
@@ -312,6 +313,11 @@ describe("stray processes", () => {
 
 	test("processes of another home are ignored", () => {
 		expect(findStrays({ ...facts, runs: [], holders: [] })).toEqual([]);
+		// After a home was copied, the copy knows the runs of the original.
+		const copied = { ...facts, holders: [], otherShims: new Set([10]), hasDaemon: false };
+		expect(findStrays(copied)).toEqual([]);
+		const runs = [{ runId: "run-a", agentId: "web:a", hasEnded: true }];
+		expect(findStrays({ ...copied, runs })).toEqual([]);
 	});
 
 	test("a holder whose folder was removed, and a recorded run that nothing holds, are found", () => {

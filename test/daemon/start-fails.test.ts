@@ -1,7 +1,7 @@
 /** A host without room for a daemon: the reason is one clear sentence, and the next start succeeds. */
 
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, lstatSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { resolveHome } from "../../src/home/paths.js";
@@ -87,4 +87,40 @@ test.each([24, 64, 100])("with room for %i open files, a command reports it", (l
 	expect(stderr).toContain(`the limit on open files is ${limit}, but Reeve needs at least`);
 	expect(stderr).toContain("ulimit -n");
 	expect(stderr).not.toMatch(STACK);
+});
+
+test("a copy of a home whose daemon runs gets no daemon, and its doctor claims no agent of the original", {
+	timeout: 120_000,
+}, async () => {
+	const home = createFleetHome();
+	onTestFinished(() => home.close());
+	home.writeFleet(
+		"a: { command: [sleep, '1000'], backend: pty }\nb: { command: [sleep, '1000'], backend: tmux }",
+	);
+	await home.must("up");
+	const before = await home.ps();
+	const copy = join(home.folder, "copy");
+	const original = home.env["REEVE_HOME"] ?? "";
+	// Node copies no sockets.
+	const filter = (path: string) => !lstatSync(path).isSocket();
+	cpSync(original, copy, { recursive: true, filter });
+	const there = { ...home.env, REEVE_HOME: copy };
+	const reeve = (...args: string[]) =>
+		spawnSync(process.execPath, [REEVE, ...args], {
+			cwd: home.folder,
+			env: there,
+			encoding: "utf8",
+		});
+	const { checks } = JSON.parse(reeve("doctor", "--json").stdout) as {
+		checks: { name: string; status: string; detail: string }[];
+	};
+	expect(checks.find(({ name }) => name === "processes")).toMatchObject({
+		status: "ok",
+		detail: "no orphaned agent processes",
+	});
+	const refused = reeve("daemon", "start");
+	expect(refused.status).toBe(1);
+	expect(refused.stderr).toContain("owns this home and does not respond");
+	const pidsOf = (agents: typeof before) => agents.map(({ id, pid }) => [id, pid]);
+	expect(pidsOf(await home.ps())).toEqual(pidsOf(before));
 });

@@ -24,6 +24,7 @@ let onEnter: () => void;
 let submitted: string[];
 let enters: number;
 let inputLine: string;
+let savesLater: boolean;
 
 beforeEach(() => {
 	clock = createManualClock({ steadyMs: 0, wallMs: 1_700_000_000_000 });
@@ -31,6 +32,7 @@ beforeEach(() => {
 	inbox = new Inbox(store, clock, () => "m1");
 	[signs, submitted, enters, inputLine] = [[], [], 0, ""];
 	onEnter = submit;
+	savesLater = false;
 });
 
 /** The CLI accepts the text in its input line as a prompt, and records it. */
@@ -67,6 +69,7 @@ function worldOf(runId = "run-1"): DeliveryWorld {
 	const profile = {
 		...PLAIN_PROFILE,
 		confirmsPrompts: true,
+		savesPromptsLater: savesLater,
 		screen: { ready: ["^❯$"], busy: [], waitingInput: [], rateLimited: [], dialogs: [] },
 	};
 	const handle = { runId };
@@ -107,7 +110,7 @@ describe("a message whose confirmation arrives before the daemon expects it", ()
 		onEnter = submit;
 		clock.advance(PATIENCE_MS);
 		await look();
-		await inbox.settle("p:a", signs);
+		await inbox.settle("p:a", signs, savesLater);
 		signs = [];
 		await look(worldOf("run-2"));
 		expect(submitted).toEqual(["go on"]);
@@ -246,4 +249,52 @@ test("a message that an older daemon stored is confirmed by its own time", async
 	confirm("go on");
 	await look();
 	expect(inbox.list()).toEqual([]);
+});
+
+describe("a message to a CLI that reports a prompt before it saves it", () => {
+	const save = (prompt: string) =>
+		signs.push({ source: "transcript", name: "user", atMs: clock.now().wallMs, prompt });
+
+	beforeEach(async () => {
+		savesLater = true;
+		await inbox.accept("p:a", "go on");
+		await look();
+		expect(submitted).toEqual(["go on"]);
+	});
+
+	test("is typed into the next run if the CLI is killed in between", async () => {
+		await look();
+		await inbox.settle("p:a", signs, savesLater);
+		expect(types()).toEqual(["inbox.accepted"]);
+		signs = [];
+		await look(worldOf("run-2"));
+		expect(submitted).toEqual(["go on", "go on"]);
+		save("go on");
+		await look(worldOf("run-2"));
+		expect(types()).toEqual(["inbox.accepted", "inbox.delivered"]);
+	});
+
+	test("is not typed into the next run if the CLI is killed afterwards", async () => {
+		save("go on");
+		await inbox.settle("p:a", signs, savesLater);
+		expect(inbox.list()).toEqual([]);
+	});
+
+	test("is delivered once it is saved, and no key is pressed until then", async () => {
+		clock.advance(PATIENCE_MS - 2_000);
+		await look();
+		expect({ enters, types: types() }).toEqual({ enters: 1, types: ["inbox.accepted"] });
+		save("go on");
+		await look();
+		expect(types()).toEqual(["inbox.accepted", "inbox.delivered"]);
+	});
+
+	test("is delivered after a while if the CLI saves it elsewhere", async () => {
+		clock.advance(PATIENCE_MS);
+		await look();
+		expect({ enters, types: types() }).toEqual({
+			enters: 1,
+			types: ["inbox.accepted", "inbox.delivered"],
+		});
+	});
 });

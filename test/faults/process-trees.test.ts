@@ -108,6 +108,14 @@ describe.each(KINDS)("on %s", (_, backend) => {
 
 	test.each([
 		["sh -c", (argv: readonly string[]) => ["sh", "-c", `${argv.join(" ")}; echo after`]],
+		[
+			"shells below a shell",
+			(argv: readonly string[]) => [
+				"sh",
+				"-c",
+				`sh -c "sh -c '${argv.join(" ")}; true'; true"; true`,
+			],
+		],
 		["a script", (argv: readonly string[]) => [program("wraps-a-program.sh"), ...argv]],
 		["a loop", (argv: readonly string[]) => ["sh", "-c", `while :; do ${argv.join(" ")}; done`]],
 	])(

@@ -127,7 +127,19 @@ test("A10: a secret that an agent repeats is stored and sent nowhere but in its 
 	await must("daemon", "start");
 	called.push((await reeve("call", "p:tool", "go", "--json")).stdout);
 	const client = createClient({ socketPath: join(home, "reeve.sock") });
+	const question = { question: `may I use ${SECRETS.env}?` };
+	const ask = (wait: string) =>
+		client.call("POST /api/v1/agents/:id/ask", {
+			place: "p:sick",
+			query: { wait },
+			body: question,
+		});
+	expect(await ask("0s")).toEqual({ answer: null });
 	const said = [
+		[
+			"questions",
+			(await must("reply")) + JSON.stringify(await client.call("GET /api/v1/questions")),
+		],
 		...called.map((text) => ["call", text] as const),
 		["events", await must("events", "--json", "--after", "0")],
 		["ps", (await must("ps")) + (await must("ps", "--json"))],
@@ -144,11 +156,39 @@ test("A10: a secret that an agent repeats is stored and sent nowhere but in its 
 		...searchFiles(home).filter((place) => !place.includes("file logs/")),
 	];
 	expect(places).toEqual([]);
+	// The answer of the operator is for the agent, as it is.
+	const answer = ask("60s");
+	await must("reply", "p:sick", `use ${SECRETS.envFile}`);
+	expect(await answer).toEqual({ answer: `use ${SECRETS.envFile}` });
 	// Proves that the agents did repeat them.
 	expect(searchFiles(home).some((place) => place.includes("file logs/p/talks"))).toBe(true);
 	const texts = said.map(([, text]) => text).join("\n");
 	expect(texts).toContain("[redacted PASSED_KEY]");
 	expect(texts).toContain("[redacted FILE_KEY]");
+});
+
+test("A10: a secret that was replaced in the env file while its agent runs is still redacted by the next daemon", {
+	timeout: 120_000,
+}, async () => {
+	fleet = createFleetHome();
+	const { folder, env, must } = fleet;
+	writeFileSync(join(folder, ".env"), `FILE_KEY=${SECRETS.envFile}\n`);
+	const script = `while [ ! -e ${folder}/go ]; do sleep 0.1; done; echo "login refused: $FILE_KEY"; exit 7`;
+	const keys = "env_file: .env, crash_policy: { on_failure: stop }";
+	fleet.writeFleet(`late: { command: [sh, -c, '${script}'], ${keys} }`);
+	await must("up");
+	writeFileSync(join(folder, ".env"), "FILE_KEY=canary-replaced-77aa\n");
+	await fleet.killDaemon();
+	await must("daemon", "start");
+	writeFileSync(join(folder, "go"), "");
+	const stopped = async () => (await fleet?.ps())?.every(({ process }) => process === "stopped");
+	await eventually(async () => (await stopped()) === true, "the agent has failed");
+	const explained = await must("explain", "p:late");
+	expect(explained).toContain("login refused: [redacted FILE_KEY]");
+	const events = await must("events", "--json", "--after", "0");
+	expect(found("the output", events + explained)).toEqual([]);
+	const places = searchFiles(env["REEVE_HOME"] ?? "").filter((place) => !place.includes("logs/"));
+	expect(places).toEqual([]);
 });
 
 test("a secret is found in no log, event, answer, command line or file", {

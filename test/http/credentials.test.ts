@@ -187,6 +187,27 @@ describe.each(Object.keys(WAYS))("a credential that is %s", { timeout: 60_000 },
 		expect(wait.status).toBe(401);
 	});
 
+	test("leaves no login link that still works, and no session of a token (A8)", async () => {
+		const { api, credential } = await prepare();
+		const host = `127.0.0.1:${api.port}`;
+		const headers = { host, ...credential.headers, "content-type": "application/json" };
+		const login = async () => {
+			const path = "/api/v1/login-links";
+			const link = await api.rawNetwork({ method: "POST", path, headers, body: "{}" });
+			return (JSON.parse(link.body) as { path: string }).path;
+		};
+		const [used, unused] = [await login(), await login()];
+		const { status, headers: sent } = await api.rawNetwork({ path: used, headers: { host } });
+		expect(status).toBe(303);
+		const cookie = sent["set-cookie"]?.[0]?.split(";")[0] ?? "";
+		const look = () => api.rawNetwork({ path: "/api/v1/agents", headers: { host, cookie } });
+		expect((await look()).status).toBe(200);
+		await credential.end();
+		expect((await api.rawNetwork({ path: unused, headers: { host } })).status).toBe(401);
+		// A browser that logged in another one may log out without it.
+		if ("authorization" in credential.headers) expect((await look()).status).toBe(401);
+	});
+
 	test("does not act on a body that arrives later (A8)", async () => {
 		const { api, credential } = await prepare();
 		const text = JSON.stringify({ agent: "p:tool", action: "echo" });

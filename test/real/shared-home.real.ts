@@ -75,12 +75,24 @@ test(`${SHARED} sessions on one HOME keep every setting of it`, { timeout: 900_0
 		expect(bad).toEqual([]);
 		expect(versions).toBeGreaterThan(SHARED);
 		// Not `numStartups`: claudes that start together lose some of these among themselves.
-		const { projects } = JSON.parse(readFileSync(file, "utf8"));
-		for (const cwd of cwds) expect(projects[cwd]).toMatchObject({ hasTrustDialogAccepted: true });
+		// A claude that does not get its own lock in time writes the file without it, from what it has read before, and may
+		// lose an entry that Reeve has just inserted. Reeve repeats it before the next start.
+		const lost = () => {
+			const { projects } = JSON.parse(readFileSync(file, "utf8"));
+			return cwds.flatMap((cwd, n) =>
+				projects[cwd]?.hasTrustDialogAccepted === true ? [] : [`p:c${n}`],
+			);
+		};
+		const before = lost();
+		console.log(`folders whose trust a claude has lost: ${before.join(", ") || "none"}`);
+		expect(before.length).toBeLessThanOrEqual(SHARED / 10);
+		if (before.length > 0) await fleet.must("down", ...before);
+		if (before.length > 0) await fleet.must("up", ...before);
+		await eventually(allReady(fleet, SHARED), "all sessions are ready again", WITHIN_MS, 1_000);
+		expect(lost()).toEqual([]);
 		const events = await eventsOf(fleet);
-		expect(events.filter(({ type }) => type === "agent.exited")).toEqual([]);
-		// A claude that does not get its own lock writes the file without it. It may lose an entry that Reeve has just
-		// inserted, and then asks; Reeve answers.
+		expect(events.filter(({ type }) => type === "agent.exited").length).toBe(before.length);
+		// A claude whose entry is lost before it reads it asks; Reeve answers.
 		const answered = events.flatMap((event) =>
 			event.type === "agent.dialog_answered" ? [`${event.agent} ${event.data.dialog}`] : [],
 		);
@@ -100,8 +112,8 @@ test(`${STARTS} starts answer each dialog with the wanted choice`, {
 	const agents = homes.map((home, n) => {
 		const cwd = join(home, "work");
 		const agent = agentIn(home, cwd);
-		// A key that is there stays, so this one asks whether to trust the folder.
-		const projects = { [cwd]: { hasTrustDialogAccepted: false } };
+		// Reeve replaces only `false`, so this one asks whether to trust the folder.
+		const projects = { [cwd]: { hasTrustDialogAccepted: null } };
 		const customApiKeyResponses = { approved: [KEY.slice(-20)] };
 		const settings = {
 			hasCompletedOnboarding: true,

@@ -89,10 +89,30 @@ describe("claude", () => {
 			"/other": { a: 1 },
 			[cwd]: { hasTrustDialogAccepted: true },
 		});
-		settings.projects[cwd].hasTrustDialogAccepted = false;
+		settings.hasCompletedOnboarding = false;
+		settings.projects[cwd].hasCompletedProjectOnboarding = false;
 		writeFileSync(file, JSON.stringify(settings));
 		await prepare(specOf("{ adapter: claude }"));
 		expect(JSON.parse(readFileSync(file, "utf8"))).toEqual(settings);
+	});
+
+	test("finds its folder trusted again after another claude has lost the entry", async () => {
+		const file = join(root, "home/.claude.json");
+		const cwd = join(root, "work");
+		await prepare(specOf("{ adapter: claude }"));
+		const settings = JSON.parse(readFileSync(file, "utf8"));
+		// As a claude writes it that does not find its folder in the file.
+		const entry = { allowedTools: [], hasTrustDialogAccepted: false, lastCost: 0.5 };
+		settings.projects = { [cwd]: entry };
+		writeFileSync(file, JSON.stringify(settings));
+		await prepare(specOf("{ adapter: claude, seed: false }"));
+		expect(JSON.parse(readFileSync(file, "utf8"))).toEqual(settings);
+		await prepare(specOf("{ adapter: claude }"));
+		expect(JSON.parse(readFileSync(file, "utf8")).projects[cwd]).toEqual({
+			...entry,
+			hasTrustDialogAccepted: true,
+			hasCompletedProjectOnboarding: true,
+		});
 	});
 
 	test("reads its settings from the path in the agent's environment", async () => {

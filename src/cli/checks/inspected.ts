@@ -66,7 +66,7 @@ function some(words: readonly (string | null)[]): string {
 }
 
 function renderStray({ what, pid, runId, of }: Stray): string {
-	if (what === "holder") return `pid ${pid} holds terminals in ${of}, which was removed`;
+	if (what === "holder") return `pid ${pid} holds terminals in ${of}, which was removed or moved`;
 	if (what === "ended") return `pid ${pid} is left over from a finished run of ${of}`;
 	return `pid ${pid} belongs to run ${runId}, which is not in the database`;
 }

@@ -7,12 +7,13 @@ import type { Home } from "../../home/paths.js";
 import { isAlive, readBootId, runSystemProgram } from "../../host/process-identity.js";
 import { readProcessTable } from "../../host/process-table.js";
 import { identityOf } from "../self-care/home-claim.js";
-import { type Holder, holderFolder, type SeenProcess } from "./strays.js";
+import { type Holder, holderFolder, isShimOfRun, type SeenProcess } from "./strays.js";
 
 export interface Seen {
 	readonly processes: readonly SeenProcess[];
 	/** Of this home only. */
 	readonly holders: readonly Holder[];
+	readonly otherShims: ReadonlySet<number>;
 	/** Runs that have not ended according to the backends' own files. */
 	readonly recordedRuns: ReadonlySet<string>;
 }
@@ -23,16 +24,21 @@ export function listProcesses({ runtime }: Home): Seen {
 		.filter(({ ended, pid }) => !ended && pid !== process.pid)
 		.map(({ pid, ppid }) => ({ pid, ppid, runId: table.runIdOf(pid) }));
 	const argvOf = process.platform === "linux" ? readArgv : listArgv();
+	const shims: number[] = [];
 	const holders = processes.flatMap(({ pid }): Holder[] => {
-		const folder = holderFolder(argvOf(pid));
+		const argv = argvOf(pid);
+		if (isShimOfRun(argv)) shims.push(pid);
+		const folder = holderFolder(argv);
 		if (folder === null || !folder.startsWith(runtime + sep)) return [];
 		const place = findHolderFolder(pid, folder);
 		return place === "elsewhere" ? [] : [{ pid, folder, folderIsThere: place === "here" }];
 	});
 	const recorded = readRecorded(runtime);
+	const own = new Set(recorded.shims.map(({ pid }) => pid));
 	return {
 		processes,
 		holders: [...holders, ...recorded.shims],
+		otherShims: new Set(shims.filter((pid) => !own.has(pid))),
 		recordedRuns: recorded.runIds,
 	};
 }
@@ -95,9 +101,17 @@ function addShims(agents: string, found: Recorded): void {
 		const { bootId, shimPid: pid, shimStart: startTime, exit, state, runId } = record;
 		if (state === "failed" || exit?.treeEmpty === true) continue;
 		found.runIds.add(runId);
-		if (isAlive({ bootId, pid, startTime }) !== true) continue;
+		if (isAlive({ bootId, pid, startTime }) !== true || !keepsOpen(pid, folder)) continue;
 		found.shims.push({ pid, folder, folderIsThere: true });
 	}
+}
+
+/** Whether a shim belongs to this folder, and not to the one that this is a copy of: it keeps its own folder open. */
+function keepsOpen(pid: number, folder: string): boolean {
+	const files = `/proc/${pid}/fd`;
+	if (process.platform !== "linux") return true;
+	const wanted = identityOf(folder);
+	return entriesOf(files).some(({ name }) => identityOf(`${files}/${name}`) === wanted);
 }
 
 function readRecordIfSound(folder: string): RunRecord | null {

@@ -24,6 +24,8 @@ export interface Holder {
 export interface StrayFacts {
 	readonly processes: readonly SeenProcess[];
 	readonly holders: readonly Holder[];
+	/** Pids of shims of other homes. After a home was copied, both know the same runs. */
+	readonly otherShims: ReadonlySet<number>;
 	/** Runs that are running according to the backends' own files in this home. */
 	readonly recordedRuns: ReadonlySet<string>;
 	readonly runs: readonly KnownRun[];
@@ -31,15 +33,15 @@ export interface StrayFacts {
 }
 
 export function findStrays(facts: StrayFacts): Stray[] {
-	const { processes, holders, recordedRuns, runs, hasDaemon } = facts;
+	const { processes, holders, otherShims, recordedRuns, runs, hasDaemon } = facts;
 	const known = new Map(runs.map((run) => [run.runId, run]));
 	const parents = new Map(processes.map(({ pid, ppid }) => [pid, ppid]));
 	const own = new Set(holders.map(({ pid }) => pid));
 
-	function isHeldHere(pid: number): boolean {
+	function isHeldBy(holding: ReadonlySet<number>, pid: number): boolean {
 		const passed = new Set<number>();
 		for (let at = pid; at > 1 && !passed.has(at); at = parents.get(at) ?? 0) {
-			if (own.has(at)) return true;
+			if (holding.has(at)) return true;
 			passed.add(at);
 		}
 		return false;
@@ -52,9 +54,10 @@ export function findStrays(facts: StrayFacts): Stray[] {
 		}
 		const run = known.get(runId);
 		if (run === undefined) {
-			if (isHeldHere(pid)) return [{ what: "unknown", pid, runId, of: null }];
+			if (isHeldBy(own, pid)) return [{ what: "unknown", pid, runId, of: null }];
 			return recordedRuns.has(runId) ? [{ what: "recorded", pid, runId, of: null }] : [];
 		}
+		if (isHeldBy(otherShims, pid)) return [];
 		if (run.hasEnded) return [{ what: "ended", pid, runId, of: run.agentId }];
 		return hasDaemon ? [] : [{ what: "left", pid, runId, of: run.agentId }];
 	}
@@ -70,6 +73,10 @@ export function findStrays(facts: StrayFacts): Stray[] {
 const SHIM_PROGRAM = /(^|\/)reeve-shim[^/]*$/;
 /** Of versions before the shim. */
 const HOLDER_PROGRAM = /\/backends\/pty\/holder\/holder-main\.js$/;
+
+/** Whether a command line is that of a shim, which holds one run. */
+export const isShimOfRun = ([program = "", mode]: readonly string[]): boolean =>
+	SHIM_PROGRAM.test(program) && mode === "run";
 
 /** The directory of a holder, from its command line; null for other processes. */
 export function holderFolder(argv: readonly string[]): string | null {

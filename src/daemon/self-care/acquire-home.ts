@@ -24,8 +24,8 @@ export type AcquiredHome =
 	/** Others owned it, and none of them responded. */
 	| { readonly outcome: "failed"; readonly reason: string };
 
-/** As long as a start may take: then its starter stops waiting. */
-const WAIT_MS_MAX = 30_000;
+/** Shorter than its starter waits (30 s), which can then report why the start failed. */
+const WAIT_MS_MAX = 25_000;
 const POLL_MS = 25;
 const DEATHS_MAX = 2;
 /** A daemon with a damaged lock file responds within this time, or there is none. */

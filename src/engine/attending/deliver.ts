@@ -3,8 +3,11 @@
 import { decideDelivery, type Message } from "../../core/inbox.js";
 import type { AgentSign } from "../../core/sign.js";
 import type { Activity } from "../../core/states.js";
-import { type Inbox, isConfirmed } from "./inbox.js";
+import { confirmationOf, type Inbox } from "./inbox.js";
 import { acceptsInput, type Keyboard, pressEnter, typeMessage } from "./type-message.js";
+
+/** A CLI that has not saved a prompt after this time keeps it elsewhere, or not at all. */
+const SAVED_WITHIN_MS = 15_000;
 
 export interface DeliveryWorld extends Keyboard {
 	readonly inbox: Inbox;
@@ -20,12 +23,17 @@ export async function deliver(
 	const { inbox, agentId, runId, clock, profile } = world;
 	const message = inbox.head(agentId);
 	if (message === null) return;
+	const nowMs = clock.now().wallMs;
+	const report = confirmationOf(message, signs, profile.savesPromptsLater);
+	const isSaving = report?.isSaved === false && nowMs - report.atMs < SAVED_WITHIN_MS;
 	const step = decideDelivery(message, {
 		runId,
 		activity,
 		confirms: profile.confirmsPrompts,
-		confirmed: isConfirmed(message, signs),
-		nowMs: clock.now().wallMs,
+		// Its process is gone: what it has not saved, it never will.
+		confirmed: report !== null && (report.isSaved || (message.runId === runId && !isSaving)),
+		unsaved: isSaving && message.runId === runId,
+		nowMs,
 	});
 	switch (step.type) {
 		case "wait":

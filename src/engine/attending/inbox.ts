@@ -115,10 +115,17 @@ export class Inbox {
 		return count;
 	}
 
-	/** Processes the end of a run: a message that was submitted in it is not typed into the next one. */
-	async settle(agentId: string, signs: readonly AgentSign[]): Promise<void> {
+	/**
+	 * Processes the end of a run: a message that was submitted in it is not typed into the next one. With a CLI that saves
+	 * prompts later, an unsaved one is lost with its process, so it is typed again.
+	 */
+	async settle(
+		agentId: string,
+		signs: readonly AgentSign[],
+		savesLater: boolean | undefined,
+	): Promise<void> {
 		const message = this.head(agentId);
-		if (message === null || !isConfirmed(message, signs)) return;
+		if (message === null || confirmationOf(message, signs, savesLater)?.isSaved !== true) return;
 		await this.delivered(message, true);
 	}
 
@@ -207,17 +214,40 @@ function about({ agentId }: Message, event: InboxEvent): NewEvent {
 	return { ...event, agent: agentId } as NewEvent;
 }
 
+export interface Confirmation {
+	/** Whether the conversation contains it for certain. */
+	readonly isSaved: boolean;
+	/** When the CLI first reported it. */
+	readonly atMs: number;
+}
+
 /**
- * Whether the CLI has reported this message as a submitted prompt since the daemon started to type it.
+ * The CLI's report of this message as a submitted prompt since the daemon started to type it; null if there is none.
  */
-export function isConfirmed(message: Message, signs: readonly AgentSign[]): boolean {
-	if (message.phase === "queued") return false;
-	return wasSubmitted(message.text, message.typedAtMs ?? message.atMs, signs);
+export function confirmationOf(
+	message: Message,
+	signs: readonly AgentSign[],
+	savesLater: boolean | undefined,
+): Confirmation | null {
+	if (message.phase === "queued") return null;
+	const reports = reportsOf(message.text, message.typedAtMs ?? message.atMs, signs);
+	const [first] = reports;
+	if (first === undefined) return null;
+	const isSaved = savesLater !== true || reports.some(({ source }) => source === "transcript");
+	return { isSaved, atMs: first.atMs };
 }
 
 /** Whether the CLI has reported this prompt since a time before its first key was pressed. */
 export function wasSubmitted(text: string, sinceMs: number, signs: readonly AgentSign[]): boolean {
-	return signs.some(
+	return reportsOf(text, sinceMs, signs).length > 0;
+}
+
+function reportsOf(
+	text: string,
+	sinceMs: number,
+	signs: readonly AgentSign[],
+): readonly AgentSign[] {
+	return signs.filter(
 		({ prompt, atMs }) =>
 			prompt !== undefined && atMs >= sinceMs - CLOCK_SLACK_MS && hasText(prompt, text),
 	);

@@ -14,11 +14,16 @@ import type { Store } from "../../ports/store.js";
 export class Questions {
 	readonly #store: Store;
 	readonly #clock: Clock;
+	/** Agents repeat secrets in their questions too (A10). */
+	readonly #redact: (text: string) => string;
 	readonly #open = new Map<string, StoredQuestion>();
+	/** The callers that wait for an answer, by agent. */
+	readonly #waiting = new Map<string, Set<(answer: string) => void>>();
 
-	constructor(store: Store, clock: Clock) {
+	constructor(store: Store, clock: Clock, redact: (text: string) => string) {
 		this.#store = store;
 		this.#clock = clock;
+		this.#redact = redact;
 	}
 
 	/** Restores the questions that were open under an earlier daemon. */
@@ -28,7 +33,10 @@ export class Questions {
 
 	/** The open questions of all agents. */
 	open(): readonly StoredQuestion[] {
-		return [...this.#open.values()];
+		return [...this.#open.values()].map((each) => ({
+			...each,
+			question: this.#redact(each.question),
+		}));
 	}
 
 	/** The open question of an agent, as one that any client can answer; null if there is none. */
@@ -72,9 +80,10 @@ export class Questions {
 		{ waitMs, gone, correlationId }: { waitMs: number; gone: AbortSignal; correlationId: string },
 	): Promise<string | null> {
 		const answer = this.#nextReply(agent, waitMs, gone);
-		if (this.#open.get(agent)?.question !== data.question) {
+		const question = this.#redact(data.question);
+		if (this.#open.get(agent)?.question !== question) {
 			const askedAtMs = this.#clock.now().wallMs;
-			const asked = { agent, question: data.question, askedAtMs };
+			const asked = { agent, question, askedAtMs };
 			await this.#store.commit((transaction) => {
 				transaction.putQuestion(asked);
 				transaction.appendEvent(
@@ -103,23 +112,24 @@ export class Questions {
 			);
 		});
 		this.#open.delete(agent);
+		// Not from the event, which contains no secrets: the operator may answer with one.
+		for (const take of this.#waiting.get(agent) ?? []) take(data.answer);
 		return asked.question;
 	}
 
 	#nextReply(agent: string, waitMs: number, gone: AbortSignal): Promise<string | null> {
 		return new Promise((resolve) => {
+			const waiting = this.#waiting.get(agent) ?? new Set();
+			this.#waiting.set(agent, waiting);
 			const end = (answer: string | null) => {
-				stopListening();
+				waiting.delete(end);
+				if (waiting.size === 0) this.#waiting.delete(agent);
 				cancel();
 				gone.removeEventListener("abort", giveUp);
 				resolve(answer);
 			};
 			const giveUp = () => end(null);
-			const stopListening = this.#store.onCommit((events) => {
-				for (const event of events) {
-					if (event.type === "agent.replied" && event.agent === agent) end(event.data.answer);
-				}
-			});
+			waiting.add(end);
 			const cancel = this.#clock.schedule(waitMs, giveUp);
 			gone.addEventListener("abort", giveUp);
 		});

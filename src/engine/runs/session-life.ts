@@ -318,7 +318,8 @@ export class SessionLife extends AgentLife<SessionRun> {
 		// Before the commit: a daemon that is killed here must leave the run open for the next one.
 		run.exitRecorded = !(await isTreeGone(run));
 		const classified = await classifyRun(sessions, this.spec, run, facts, atMs);
-		await inbox.settle(this.id, classified.signs);
+		const { savesPromptsLater } = sessions.adapterOf(this.spec).profile;
+		await inbox.settle(this.id, classified.signs, savesPromptsLater);
 		const { report } = classified;
 		const conversation = await endConversation(sessions, this.agent.now, run, classified);
 		const hibernated = this.#hibernation.endedBy(run);

@@ -6,29 +6,38 @@ import type { TokenScope } from "../../core/access.js";
 const VALID_MS = 5 * 60_000;
 const LINKS_MAX = 20;
 
+/** The access that a link gives. */
+export interface Login {
+	readonly scope: TokenScope;
+	/** The token or session that created the link; null if that was the owner. */
+	readonly creator: string | null;
+	/** The token that the session ends with. */
+	readonly createdBy: string | null;
+}
+
 export interface LoginLinks {
 	/** A new code with its expiry. */
-	create(scope: TokenScope): { readonly code: string; readonly expiresAtMs: number };
-	/** The scope of the code, which is used up by this. Null if it is used, expired or unknown. */
-	redeem(code: string): TokenScope | null;
+	create(login: Login): { readonly code: string; readonly expiresAtMs: number };
+	/** The login of the code, which is used up by this. Null if it is used, expired or unknown. */
+	redeem(code: string): Login | null;
 }
 
 export function createLoginLinks(nowMs: () => number): LoginLinks {
 	/** By hash, so that comparing leaks no timing information. */
-	const links = new Map<string, { readonly scope: TokenScope; readonly expiresAtMs: number }>();
+	const links = new Map<string, { readonly login: Login; readonly expiresAtMs: number }>();
 	return {
-		create(scope) {
+		create(login) {
 			const code = randomBytes(32).toString("base64url");
 			const expiresAtMs = nowMs() + VALID_MS;
 			const [oldest] = links.keys();
 			if (links.size >= LINKS_MAX && oldest !== undefined) links.delete(oldest);
-			links.set(hashOf(code), { scope, expiresAtMs });
+			links.set(hashOf(code), { login, expiresAtMs });
 			return { code, expiresAtMs };
 		},
 		redeem(code) {
 			const link = links.get(hashOf(code));
 			links.delete(hashOf(code));
-			return link === undefined || link.expiresAtMs <= nowMs() ? null : link.scope;
+			return link === undefined || link.expiresAtMs <= nowMs() ? null : link.login;
 		},
 	};
 }

@@ -24,6 +24,8 @@ export interface TokenInfo {
 	readonly createdAtMs: number;
 	readonly expiresAtMs: number | null;
 	readonly isDefault: boolean;
+	/** Of a session that was not created by the owner: the token that it ends with. */
+	readonly createdBy: string | null;
 	/** Null if this daemon has not seen it yet. */
 	readonly lastUsedAtMs: number | null;
 }
@@ -33,6 +35,8 @@ export interface NewToken {
 	readonly kind: StoredToken["kind"];
 	readonly scope: TokenScope;
 	readonly expiresAtMs: number | null;
+	/** The token that it ends with, besides its own expiry. */
+	readonly createdBy?: string | null;
 }
 
 export interface Tokens {
@@ -58,15 +62,19 @@ export async function openTokens(store: TokenStore, clock: Clock): Promise<Token
 	/** Kept in memory only: a write for each request would cost more than it says. */
 	const lastUsed = new Map<string, number>();
 	const describe = (token: StoredToken) => infoOf(token, lastUsed.get(token.id) ?? null);
-	const isValid = (id: string) =>
-		stored.some((each) => each.id === id && !hasExpired(each, nowMs()));
+	const isValid = (id: string) => stored.some((each) => each.id === id && isLive(each, stored));
+	const isLive = (token: StoredToken, all: readonly StoredToken[]): boolean =>
+		!hasExpired(token, nowMs()) &&
+		(token.createdBy === undefined ||
+			all.some((each) => each.id === token.createdBy && !hasExpired(each, nowMs())));
 	const validity = createValidity(clock, isValid);
 	let writing: Promise<unknown> = Promise.resolve();
 
 	/** One change at a time, effective only after it was written. */
 	function change(next: (tokens: readonly StoredToken[]) => readonly StoredToken[]): Promise<void> {
 		const done = writing.then(async () => {
-			const tokens = withoutExcess(next(stored).filter((each) => !hasExpired(each, nowMs())));
+			const wanted = next(stored);
+			const tokens = withoutExcess(wanted.filter((each) => isLive(each, wanted)));
 			await store.write(tokens).catch(refuseUnwritten);
 			stored = tokens;
 			for (const id of lastUsed.keys()) if (!isValid(id)) lastUsed.delete(id);
@@ -82,7 +90,7 @@ export async function openTokens(store: TokenStore, clock: Clock): Promise<Token
 		}
 		const id = randomBytes(6).toString("hex");
 		const token = `reeve_${id}_${randomBytes(32).toString("base64url")}`;
-		const { kind, scope, expiresAtMs, name = null } = what;
+		const { kind, scope, expiresAtMs, name = null, createdBy = null } = what;
 		const entry: StoredToken = {
 			id,
 			name,
@@ -92,6 +100,7 @@ export async function openTokens(store: TokenStore, clock: Clock): Promise<Token
 			createdAtMs: nowMs(),
 			expiresAtMs,
 			isDefault,
+			...(createdBy === null ? {} : { createdBy }),
 		};
 		await change((tokens) => [...tokens.filter((each) => !(isDefault && each.isDefault)), entry]);
 		if (isDefault) await store.writeDefault(token).catch(refuseUnwritten);
@@ -105,13 +114,13 @@ export async function openTokens(store: TokenStore, clock: Clock): Promise<Token
 	const tokens: Tokens = {
 		find(token, kind) {
 			const found = stored.find((each) => isSame(each.hash, hashOf(token)) && each.kind === kind);
-			if (found === undefined || hasExpired(found, nowMs())) return null;
+			if (found === undefined || !isLive(found, stored)) return null;
 			lastUsed.set(found.id, nowMs());
 			return describe(found);
 		},
 		isValid,
 		untilInvalid: (id) => validity.until(id),
-		list: () => stored.filter((each) => !hasExpired(each, nowMs())).map(describe),
+		list: () => stored.filter((each) => isLive(each, stored)).map(describe),
 		create,
 		async revoke(id) {
 			const known = stored.find((each) => each.id === id);
@@ -153,10 +162,10 @@ function withoutExcess(tokens: readonly StoredToken[]): readonly StoredToken[] {
 }
 
 function infoOf(token: StoredToken, lastUsedAtMs: number | null): TokenInfo {
-	const { id, name = null, kind, createdAtMs, expiresAtMs, isDefault } = token;
+	const { id, name = null, kind, createdAtMs, expiresAtMs, isDefault, createdBy = null } = token;
 	// Scopes of a future version grant nothing here.
 	const scope = parseTokenScope(token.scope) ?? { type: "agent", agent: "" };
-	return { id, name, kind, scope, createdAtMs, expiresAtMs, isDefault, lastUsedAtMs };
+	return { id, name, kind, scope, createdAtMs, expiresAtMs, isDefault, createdBy, lastUsedAtMs };
 }
 
 /** Expiry uses wall time, which can be set, so tokens in use are checked at this interval. */

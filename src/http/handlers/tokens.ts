@@ -2,6 +2,7 @@
 
 import { parseTokenScope, renderTokenScope, type TokenScope } from "../../core/access.js";
 import { ReeveError } from "../../core/errors.js";
+import type { Caller } from "../auth/gate.js";
 import type { TokenInfo } from "../auth/tokens.js";
 import type { TokenJson, tokenRoutes } from "../contract/tokens.js";
 import type { Handlers, HttpParts } from "../handler.js";
@@ -38,8 +39,10 @@ export function createTokenHandlers(parts: HttpParts): Handlers<keyof typeof tok
 			await tokens.revoke(params.id);
 			return { revoked: params.id };
 		},
-		"POST /api/v1/login-links": ({ body }) => {
-			const { code, expiresAtMs } = links.create(scopeOf(body.scope));
+		"POST /api/v1/login-links": ({ body, caller }) => {
+			const creator = "token" in caller ? caller.token.id : null;
+			const login = { scope: scopeOf(body.scope), creator, createdBy: rootOf(caller) };
+			const { code, expiresAtMs } = links.create(login);
 			const [path, { url }] = [`/login?code=${code}`, parts.status()];
 			return {
 				path,
@@ -49,10 +52,14 @@ export function createTokenHandlers(parts: HttpParts): Handlers<keyof typeof tok
 		},
 		"GET /login": async ({ query, via, refuseLogin }, response) => {
 			if (via.type !== "network") throw new ReeveError("no_route", "the socket needs no login");
-			const scope =
-				links.redeem(query.code) ?? refuseLogin("this login link was already used or has expired");
+			const login = links.redeem(query.code);
+			// Otherwise a leaked token could still be exchanged for a session after it was revoked (A8).
+			if (login === null || (login.creator !== null && !tokens.isValid(login.creator))) {
+				return refuseLogin("this login link was already used or has expired");
+			}
+			const { scope, createdBy } = login;
 			const expiresAtMs = nowMs() + SESSION_MS;
-			const { token } = await tokens.create({ kind: "session", scope, expiresAtMs });
+			const { token } = await tokens.create({ kind: "session", scope, createdBy, expiresAtMs });
 			const cookie = [
 				`${via.cookie}=${token}`,
 				...["Path=/", "HttpOnly", "SameSite=Strict", `Max-Age=${SESSION_MS / 1_000}`],
@@ -67,6 +74,12 @@ export function createTokenHandlers(parts: HttpParts): Handlers<keyof typeof tok
 			return { logged_out: true };
 		},
 	};
+}
+
+/** The token that the caller's access comes from; null for the owner. A browser is logged in by a link, too. */
+function rootOf(caller: Caller): string | null {
+	if (!("token" in caller)) return null;
+	return caller.type === "token" ? caller.token.id : caller.token.createdBy;
 }
 
 /** The contract has validated it. */
