@@ -29,7 +29,12 @@ import { redactStore } from "../store/redacted-store.js";
 import { openStore } from "../store/sqlite/open-store.js";
 import { describeConfig } from "./agent-config.js";
 import { createBackends } from "./backends.js";
-import { clusterService, createClusterMembership, createLeases } from "./cluster-service.js";
+import {
+	clusterService,
+	createClusterMembership,
+	createLeases,
+	whyNoCluster,
+} from "./cluster-service.js";
 import { dispatcherService, engineService, schedulerService } from "./core-services.js";
 import { createEngine, ownerOf } from "./create-engine.js";
 import { type DaemonLog, openDaemonLog } from "./daemon-log.js";
@@ -153,6 +158,7 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 		onDamage: damaged.add,
 		redact: secrets.redact,
 		leases,
+		whyNoCluster: () => whyNoCluster(cluster),
 	});
 	backends.onExit((exit) => engine.exited(exit));
 
@@ -212,7 +218,7 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 	});
 	const services = [
 		engineService(engine, recovered.resolve),
-		dispatcherService(recovered.promise, engine.tasks, taking.resolve),
+		dispatcherService(recovered.promise, engine, taking.resolve),
 		schedulerService(taking.promise, engine.schedules),
 		socketService(api, home, claim),
 		networkService(api, settings, network),
@@ -226,7 +232,7 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 		remotesService(remotes, home),
 		clusterService({
 			...{ membership: cluster, leases, home, settings, version: identity.version },
-			...{ learn: secrets.addValue, onDamage: damaged.add },
+			...{ learn: secrets.addValue, onDamage: damaged.add, sharedTasks: engine.sharedTasks },
 			runningAgents: () => engine.list().filter(({ process }) => process === "running").length,
 		}),
 		historyService(store, settings, logger),
