@@ -39,6 +39,8 @@ export interface SharedTask {
 export interface SharedState {
 	readonly shared: SharedTask;
 	readonly circuit: BreakerState;
+	/** How many attempts of the agent run in the whole cluster. */
+	readonly running: number;
 	readonly atMs: number;
 }
 
@@ -52,6 +54,8 @@ export interface SharedWrites {
 	readonly events: readonly NewEvent[];
 	/** Puts the task into its queue, as its ticket, so that a host gets it after this time. */
 	readonly queueAfterMs?: number;
+	/** Nothing has to be written: the task has to wait as it is. */
+	readonly waits?: true;
 }
 
 /** Null if there is nothing to change. */
@@ -83,9 +87,7 @@ export interface SharedEvent {
 /** An agent whose tasks this host may run. */
 export interface ServedAgent {
 	readonly agent: string;
-	/** How many of its attempts may run at once in the whole cluster. */
-	readonly concurrency: number;
-	/** How many this host takes at once. */
+	/** How many this host takes from the queue at once. */
 	readonly slots: number;
 }
 
@@ -145,8 +147,11 @@ export interface SharedTasksDatabase {
 	eventsAfter(home: string, seq: number): Promise<readonly SharedEvent[]>;
 	/** Calls back with the events of every change of this host, in order, after it is durable. */
 	onEvents(listener: (events: readonly SharedEvent[]) => void): void;
-	/** Removes tasks that ended before this time, with everything about them. */
-	prune(endedBeforeMs: number): Promise<number>;
+	/**
+	 * Removes some tasks that ended before the first time, with everything about them, and some entries that left their
+	 * queues before the second. Open dead letters are kept. Returns how many of both.
+	 */
+	prune(endedBeforeMs: number, leftBeforeMs: number): Promise<number>;
 	/**
 	 * Takes tasks of these agents from their queues until the signal aborts, and passes each to `run`, which resolves
 	 * when the host is done with it.

@@ -23,6 +23,7 @@ import { createFleetHome, eventually, type FleetHome } from "./fleet-home.js";
 const TASKS = Number(process.env["REEVE_CLUSTER_TASKS"] ?? 60);
 const SEED = Number(process.env["REEVE_CLUSTER_SEED"] ?? 1);
 const PROGRAM = resolve("test/fixtures/call-agents/notes-in-ledger.pl");
+const SLOW = resolve("test/fixtures/call-agents/takes-a-while.pl");
 const LANES = 12;
 
 interface Host {
@@ -31,15 +32,20 @@ interface Host {
 	readonly client: Client;
 }
 
-async function createHost(name: string, postgres: TestPostgres, ledger: string): Promise<Host> {
+/** A host with the agents of a fleet file. */
+async function createHost(
+	name: string,
+	postgres: TestPostgres,
+	agents: string,
+	labels: Readonly<Record<string, string>> = {},
+): Promise<Host> {
 	const home = createFleetHome();
 	onTestFinished(() => home.close());
-	const command = JSON.stringify([PROGRAM, ledger]);
-	const common = `kind: call, placement: {}, command: ${command}, concurrency: 8, retry: { max_attempts: 5, initial_backoff: 20ms, max_backoff: 100ms }, circuit_breaker: { failure_threshold: 1000 }`;
-	home.writeFleet([`call: { ${common} }`, `once: { idempotent: false, ${common} }`].join("\n"));
+	home.writeFleet(agents);
 	await home.must("daemon", "start");
 	const settings = join(home.env["REEVE_HOME"] ?? "", "daemon.json");
-	writeFileSync(settings, JSON.stringify({ cluster: { database: postgres.url(), host: name } }));
+	const cluster = { database: postgres.url(), host: name, labels };
+	writeFileSync(settings, JSON.stringify({ cluster }));
 	await home.must("daemon", "reload");
 	await home.must("up");
 	const client = createClient({ socketPath: `${home.folder}/home/reeve.sock` });
@@ -77,10 +83,38 @@ async function readAll(client: Client): Promise<readonly TaskJson[]> {
 	return all;
 }
 
+/** Whether the host shares tasks by now. */
+async function isReady(client: Client, agent: string): Promise<boolean> {
+	const page = await client.call("GET /api/v1/tasks", { query: { agent, limit: 1 } });
+	return !page.incomplete;
+}
+
+async function readTask(client: Client, place: string): Promise<TaskJson | null> {
+	return client.call("GET /api/v1/tasks/:id", { place }).catch(() => null);
+}
+
+/** The highest number of requests that were under way at once. */
+function peakIn(ledger: string): number {
+	let [running, peak] = [0, 0];
+	for (const line of linesOf(ledger)) {
+		running += line.startsWith("begin") ? 1 : -1;
+		peak = Math.max(peak, running);
+	}
+	return peak;
+}
+
+function linesOf(ledger: string): readonly string[] {
+	try {
+		return readFileSync(ledger, "utf8").trim().split("\n");
+	} catch {
+		return [];
+	}
+}
+
 /** How often each task was begun, by attempt. */
 function begunIn(ledger: string): ReadonlyMap<string, readonly number[]> {
 	const begun = new Map<string, number[]>();
-	for (const line of readFileSync(ledger, "utf8").trim().split("\n")) {
+	for (const line of linesOf(ledger)) {
 		const [word, request = ""] = line.split(" ");
 		const [task = "", attempt = "0"] = request.split(".");
 		if (word === "begin") begun.set(task, [...(begun.get(task) ?? []), Number(attempt)]);
@@ -96,8 +130,11 @@ describeWithPostgres("tasks that three hosts share", () => {
 		const postgres = await startPostgres();
 		onTestFinished(() => postgres.stop());
 		const ledger = join(temporaryFolder(), "ledger");
+		const command = JSON.stringify([PROGRAM, ledger]);
+		const common = `kind: call, placement: {}, command: ${command}, concurrency: 8, retry: { max_attempts: 5, initial_backoff: 20ms, max_backoff: 100ms }, circuit_breaker: { failure_threshold: 1000 }`;
+		const agents = `call: { ${common} }\nonce: { idempotent: false, ${common} }`;
 		const hosts = await Promise.all(
-			["one", "two", "three"].map((name) => createHost(name, postgres, ledger)),
+			["one", "two", "three"].map((name) => createHost(name, postgres, agents)),
 		);
 		let submitted = 0;
 		const ids: string[] = [];
@@ -158,6 +195,69 @@ describeWithPostgres("tasks that three hosts share", () => {
 		console.log(
 			`${TASKS} tasks; killed: ${kills.daemon} daemons, ${kills.host} hosts, ${kills.database} times the database; ${again.length} tasks had an attempt whose host died`,
 		);
+	});
+
+	test("run where the labels are, unless that host drains, and as often at once as the agent allows", async () => {
+		const postgres = await startPostgres();
+		onTestFinished(() => postgres.stop());
+		const ledger = join(temporaryFolder(), "ledger");
+		const command = JSON.stringify([SLOW, ledger, "0.3"]);
+		const agents = [
+			`any: { kind: call, placement: {}, concurrency: 2, command: ${command} }`,
+			`far: { kind: call, placement: { labels: { zone: b } }, command: ${command} }`,
+		].join("\n");
+		const [one, two] = await Promise.all([
+			createHost("one", postgres, agents, { zone: "a" }),
+			createHost("two", postgres, agents, { zone: "b" }),
+		]);
+		const call = (agent: string, wait: string) =>
+			one.client.call("POST /api/v1/tasks", { body: { agent, action: "go" }, query: { wait } });
+		await eventually(() => isReady(one.client, "p:any"), "shared tasks are accepted");
+		const many = await Promise.all(Array.from({ length: 10 }, () => call("p:any", "60s")));
+		expect(many.map(({ status }) => status)).toEqual(many.map(() => "succeeded"));
+		expect(peakIn(ledger)).toBe(2);
+		expect(await call("p:far", "60s")).toMatchObject({ status: "succeeded", host: "two" });
+		await two.home.must("host", "drain", "two");
+		// It has asked for its own state again.
+		await sleep(4_000);
+		const waiting = await call("p:far", "2s");
+		expect(waiting).toMatchObject({ status: "queued", host: null });
+		await one.home.must("host", "resume", "two");
+		const place = { place: waiting.task_id, query: { wait: "60s" } };
+		const ended = await one.client.call("GET /api/v1/tasks/:id", place);
+		expect(ended).toMatchObject({ status: "succeeded", host: "two" });
+	});
+
+	test("without the database are refused, and an attempt that ends meanwhile counts once", async () => {
+		const postgres = await startPostgres();
+		onTestFinished(() => postgres.stop());
+		const ledger = join(temporaryFolder(), "ledger");
+		const command = JSON.stringify([SLOW, ledger, "4"]);
+		const agents = `slow: { kind: call, placement: {}, command: ${command} }\nown: { kind: call, command: ${JSON.stringify([SLOW, ledger, "0"])} }`;
+		const { home, client } = await createHost("one", postgres, agents);
+		await eventually(() => isReady(client, "p:slow"), "shared tasks are accepted");
+		const pid = await home.daemonPid();
+		const body = { agent: "p:slow", action: "go" };
+		const { task_id: taskId } = await client.call("POST /api/v1/tasks", { body });
+		await eventually(() => begunIn(ledger).has(taskId), "the attempt has begun");
+		await postgres.kill();
+		const refused = client.call("POST /api/v1/tasks", { body });
+		await expect(refused).rejects.toMatchObject({ code: "cluster_unavailable" });
+		expect((await home.reeve("call", "p:slow", "go")).stderr).toContain("hint: ");
+		expect((await home.reeve("tasks", "ls")).stderr).toContain("shared tasks are missing");
+		// Tasks of the host itself need no cluster.
+		expect((await home.reeve("call", "p:own", "go")).code).toBe(0);
+		await eventually(() => linesOf(ledger).includes(`end ${taskId}.1`), "it has ended");
+		await postgres.start();
+		await eventually(async () => {
+			const task = await readTask(client, taskId);
+			return task?.status === "succeeded" && task.attempts.length === 1;
+		}, "its result is stored");
+		expect(begunIn(ledger).get(taskId)).toEqual([1]);
+		expect(await home.daemonPid()).toBe(pid);
+		const events = (await home.must("events", "--json", "--lines", "100")).trim().split("\n");
+		const ends = events.filter((line) => line.includes(taskId) && line.includes('"succeeded"'));
+		expect(ends).toHaveLength(1);
 	});
 });
 

@@ -48,15 +48,17 @@ async function runOneTask({ tasks }: ClusterDatabase): Promise<string | undefine
 	await tasks.accept(member, { shared: { ...shared, ...none }, input, events });
 	const over = new AbortController();
 	const run = async ({ taskId, ticket }: Turn) => {
-		await tasks.change(member, taskId, beginShared(member, ticket, "run"));
+		await tasks.change(member, taskId, beginShared(member, ticket, "run", 1));
 		const end = { outcome: { ok: true, result: 1 } as const, log: "" };
 		await tasks.change(member, taskId, endShared("run", end, DEFAULT_BREAKER, Math.random));
 		await tasks.stranded();
 		over.abort();
 	};
-	await tasks.serve(member, [{ agent: "p:tool", concurrency: 1, slots: 1 }], run, over.signal);
+	await tasks.serve(member, [{ agent: "p:tool", slots: 1 }], run, over.signal);
 	const { shared: ended } = (await tasks.read(task.taskId)) ?? {};
-	expect(await tasks.prune(Date.now() * 2)).toBe(1);
+	// The task, and its place in the queue.
+	expect(await tasks.prune(Date.now() * 2, Date.now() * 2)).toBe(2);
+	expect(await tasks.read(task.taskId)).toBeNull();
 	return ended?.task.status;
 }
 

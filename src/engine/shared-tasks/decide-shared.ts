@@ -41,13 +41,20 @@ const TAKEOVERS_MAX = 10;
 const CIRCUIT_POLL_MS = 1_000;
 const CIRCUIT_POLL_MS_MAX = 10_000;
 
-/** Starts the next attempt of a task, unless its circuit does not admit it. */
-export function beginShared(member: Member, ticket: number, runId: string): DecideShared {
-	return ({ shared, circuit, atMs }) => {
+/** Starts the next attempt of a task, unless enough of its agent run or its circuit does not admit it. */
+export function beginShared(
+	member: Member,
+	ticket: number,
+	runId: string,
+	concurrency: number,
+): DecideShared {
+	return ({ shared, circuit, running, atMs }) => {
 		const { task, permit, blockedSinceMs } = shared;
 		// The transaction succeeded although its answer was lost.
 		if (task.running?.runId === runId) return { shared, events: [] };
 		if (shared.ticket !== ticket || !isWaiting(task)) return null;
+		// Before the circuit, which may admit only one.
+		if (running >= concurrency) return { shared, events: [], waits: true };
 		const admission = admit(circuit, at(atMs), permit);
 		const changes = circuitChanges(task, circuit, admission);
 		if (admission.permit === null) {

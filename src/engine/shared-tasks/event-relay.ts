@@ -1,6 +1,7 @@
 /**
  * Copies the events of shared tasks that this host caused to its own log, each exactly once: the number of the last one
- * is stored in the commit that appends them. Those of a daemon that died before that follow when it has returned.
+ * is stored in the commit that appends them. Those that could not be copied, because the daemon died or its store
+ * failed, are read from the shared database before any later one.
  */
 
 import type { SharedEvent } from "../../ports/shared-tasks.js";
@@ -8,9 +9,14 @@ import type { Store } from "../../ports/store.js";
 
 const READER = "cluster_tasks";
 
+/** Reads the events of this host after a number, in order. */
+type Source = (afterSeq: number) => Promise<readonly SharedEvent[]>;
+
 export class EventRelay {
 	readonly #store: Pick<Store, "commit" | "readCursor">;
 	readonly #onError: (error: unknown) => void;
+	#source: Source = async () => [];
+	#isBehind = true;
 	#writing: Promise<void> = Promise.resolve();
 
 	constructor(store: Pick<Store, "commit" | "readCursor">, onError: (error: unknown) => void) {
@@ -18,30 +24,31 @@ export class EventRelay {
 		this.#onError = onError;
 	}
 
-	/** Appends events in the order of their numbers; those that are already in the log are left out. */
+	/** The host is a member again, and may have missed events. */
+	follow(source: Source): Promise<void> {
+		this.#source = source;
+		this.#isBehind = true;
+		return this.append([]);
+	}
+
+	/** Appends events in the order of their numbers. */
 	append(events: readonly SharedEvent[]): Promise<void> {
-		if (events.length === 0) return this.#writing;
-		this.#writing = this.#writing.then(() => this.#write(events)).catch(this.#onError);
+		this.#writing = this.#writing
+			.then(() => (this.#isBehind ? this.#catchUp() : this.#write(events)))
+			.catch((error: unknown) => {
+				this.#isBehind = true;
+				this.#onError(error);
+			});
 		return this.#writing;
 	}
 
-	/** The events that an earlier daemon did not copy. */
-	async catchUp(
-		read: (afterSeq: number) => Promise<readonly SharedEvent[]>,
-		signal: AbortSignal,
-	): Promise<void> {
-		while (!signal.aborted) {
-			const events = await read(this.#last());
-			if (events.length === 0) return;
-			const before = this.#last();
-			await this.append(events);
-			// It could not be written; the next events try again.
-			if (this.#last() === before) return;
+	async #catchUp(): Promise<void> {
+		for (;;) {
+			const missed = await this.#source(this.#last());
+			if (missed.length === 0) break;
+			await this.#write(missed);
 		}
-	}
-
-	#last(): number {
-		return this.#store.readCursor(READER) ?? 0;
+		this.#isBehind = false;
 	}
 
 	async #write(events: readonly SharedEvent[]): Promise<void> {
@@ -53,5 +60,9 @@ export class EventRelay {
 			for (const { event, atMs } of missing) transaction.appendEvent(event, atMs);
 			transaction.putCursor(READER, newest.seq);
 		});
+	}
+
+	#last(): number {
+		return this.#store.readCursor(READER) ?? 0;
 	}
 }

@@ -19,12 +19,18 @@ import { interruptedWith, requestFor } from "../tasks/attempt.js";
 import { type CallableSpec, callable } from "../tasks/tasks-world.js";
 import { beginShared, deferShared, endShared, giveUpShared } from "./decide-shared.js";
 import type { SharedWorld } from "./shared-world.js";
+import { Wakes } from "./wakes.js";
 
 const STORE_AGAIN_MS = 500;
 const SLOT_POLL_MS = 20;
 /** A task does not wait longer for a slot here, because another host may have one. */
 const SLOT_PATIENCE_MS = 2_000;
 const DEFER_MS = 1_000;
+/** How often a task asks again whether an attempt of its agent has ended on another host. */
+const FULL_POLL_MS = 50;
+const FULL_POLL_MS_MAX = 500;
+/** After that, it returns to the queue, where one with a higher priority may have arrived. */
+const HELD_MS_MAX = 10_000;
 
 /** The database while this host is a member of the cluster. */
 export interface Joined {
@@ -45,6 +51,8 @@ export class SharedAttempts {
 	readonly #turns = new Map<string, number>();
 	/** The runs of their attempts, once these are recorded. */
 	readonly #running = new Map<string, string>();
+	/** Wakes the tasks of an agent that wait here for another attempt of it to end. */
+	readonly #freed = new Wakes();
 	#closed = false;
 
 	constructor(world: AttemptsWorld) {
@@ -86,6 +94,10 @@ export class SharedAttempts {
 		this.#turns.set(taskId, ticket);
 		try {
 			await this.#attempt(turn);
+		} catch (error) {
+			this.#world.log.failed(taskId, error);
+			// Its place in the queue is used up: without another one, the task would be lost.
+			await this.#store(taskId, deferShared(ticket, DEFER_MS));
 		} finally {
 			if (this.has(taskId, ticket)) this.#turns.delete(taskId);
 		}
@@ -128,16 +140,10 @@ export class SharedAttempts {
 		return null;
 	}
 
-	async #run({ taskId, ticket }: Turn, spec: CallableSpec): Promise<void> {
+	async #run({ taskId, ticket, agentId }: Turn, spec: CallableSpec): Promise<void> {
 		const { newId, running, agents } = this.#world;
 		const runId = newId();
-		const begun = await this.#store(taskId, (state) => {
-			const { member } = this.#world.joined() ?? {};
-			return member === undefined || this.#closed
-				? null
-				: beginShared(member, ticket, runId)(state);
-		});
-		const task = begun?.shared.task;
+		const task = await this.#begin({ taskId, ticket, agentId }, runId, spec.concurrency);
 		// Another host has started it, it was cancelled, or its circuit does not admit it.
 		if (task?.running?.runId !== runId) return;
 		const input = await this.#readInput(taskId);
@@ -147,6 +153,29 @@ export class SharedAttempts {
 		const end = await agents.perform(order, running.signalOf(taskId));
 		this.#running.delete(taskId);
 		await this.#end(task, runId, spec, end);
+	}
+
+	/** While enough attempts of its agent run on other hosts, it waits here for a while. */
+	async #begin(
+		{ taskId, ticket, agentId }: Turn,
+		runId: string,
+		concurrency: number,
+	): Promise<StoredTask | null> {
+		const untilMs = performance.now() + HELD_MS_MAX;
+		for (
+			let waitMs = FULL_POLL_MS;
+			!this.#closed;
+			waitMs = Math.min(2 * waitMs, FULL_POLL_MS_MAX)
+		) {
+			const begun = await this.#change(taskId, (member) =>
+				beginShared(member, ticket, runId, concurrency),
+			);
+			if (begun?.waits !== true) return begun?.shared.task ?? null;
+			if (performance.now() >= untilMs) break;
+			await Promise.race([sleep(waitMs), this.#freed.wait(agentId)]);
+		}
+		await this.#store(taskId, deferShared(ticket, this.#closed ? 0 : DEFER_MS));
+		return null;
 	}
 
 	async #end(task: StoredTask, runId: string, spec: CallableSpec, end: AttemptEnd): Promise<void> {
@@ -159,6 +188,7 @@ export class SharedAttempts {
 		const settings = spec.circuitBreaker ?? DEFAULT_BREAKER;
 		const decide = endShared(runId, known, settings, this.#world.random);
 		const stored = await this.#store(taskId, decide);
+		this.#freed.wake(agentId);
 		if (known.outcome?.ok !== false || stored === null) return;
 		const ids = { agent: agentId, task: taskId, correlation_id: correlationId };
 		this.#world.log.attemptFailed(stored.shared.task.reason, ids);
@@ -169,8 +199,12 @@ export class SharedAttempts {
 	}
 
 	#store(taskId: string, decide: DecideShared): Promise<SharedWrites | null> {
+		return this.#change(taskId, () => decide);
+	}
+
+	#change(taskId: string, decideAs: (member: Member) => DecideShared) {
 		return this.#untilStored(taskId, async ({ member, database }) => {
-			const writes = await database.change(member, taskId, decide);
+			const writes = await database.change(member, taskId, decideAs(member));
 			if (writes !== null) this.#world.changed(writes);
 			return writes;
 		});

@@ -197,9 +197,7 @@ export class SharedTasks {
 		database.onEvents((events) => void this.#relay.append(events));
 		try {
 			await Promise.all([
-				this.#relay
-					.catchUp((seq) => database.eventsAfter(member.home, seq), signal)
-					.catch((error: unknown) => this.#world.log.failed("events", error)),
+				this.#relay.follow((seq) => database.eventsAfter(member.home, seq)),
 				this.#upkeep.run(joined, signal),
 				this.#serve(joined, describe, signal),
 				this.#keepView(database, signal),
@@ -276,7 +274,7 @@ export class SharedTasks {
 	}
 
 	#terms({ id, concurrency }: PlacedCall): ServedAgent {
-		return { agent: id, concurrency, slots: this.#world.concurrency };
+		return { agent: id, slots: Math.min(concurrency, this.#world.concurrency) };
 	}
 
 	async #keepView(database: SharedTasksDatabase, signal: AbortSignal): Promise<void> {

@@ -24,6 +24,9 @@ const UNKNOWN_MS_MAX = 10_000;
 const PRUNE_MS = 60_000;
 /** How long tasks that have ended can be read. */
 const KEPT_MS = 7 * 86_400_000;
+/** Entries that have left their queues only help to understand a fault. */
+const ENTRIES_KEPT_MS = 600_000;
+const PRUNING_MS_MAX = 5_000;
 
 export class Upkeep {
 	readonly #world: AttemptsWorld;
@@ -54,7 +57,7 @@ export class Upkeep {
 			await this.#attend(() =>
 				joined.database.exclusively(async () => {
 					await this.#takeOver(joined);
-					if (prunes) await joined.database.prune(Date.now() - KEPT_MS);
+					if (prunes) await prune(joined);
 				}),
 			);
 		}
@@ -145,6 +148,15 @@ export class Upkeep {
 		);
 		const writes = await database.change(member, task.taskId, decide);
 		if (writes !== null) this.#world.changed(writes);
+	}
+}
+
+/** As much as there is to remove, for a while. */
+async function prune({ database }: Joined): Promise<void> {
+	const untilMs = performance.now() + PRUNING_MS_MAX;
+	const nowMs = Date.now();
+	while ((await database.prune(nowMs - KEPT_MS, nowMs - ENTRIES_KEPT_MS)) > 0) {
+		if (performance.now() > untilMs) return;
 	}
 }
 

@@ -25,7 +25,8 @@ CREATE TABLE reeve.tasks (
 );
 CREATE INDEX tasks_of_agent ON reeve.tasks (agent, task_id);
 CREATE INDEX tasks_of_plan ON reeve.tasks (plan_id);
-CREATE INDEX tasks_running ON reeve.tasks (home) WHERE boot IS NOT NULL;
+CREATE INDEX tasks_running ON reeve.tasks (agent) WHERE boot IS NOT NULL;
+CREATE INDEX tasks_of_home ON reeve.tasks (home) WHERE boot IS NOT NULL;
 CREATE INDEX tasks_ended ON reeve.tasks (ended_at_ms) WHERE ended_at_ms IS NOT NULL;
 CREATE INDEX tasks_letters ON reeve.tasks (agent, task_id) WHERE open_letter;
 

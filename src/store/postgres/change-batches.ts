@@ -133,6 +133,8 @@ class Transaction {
 	readonly #batch: readonly Waiting[];
 	readonly #tasks = new Map<string, SharedTask>();
 	readonly #circuits = new Map<string, BreakerState>();
+	/** Attempts that run, by agent. */
+	readonly #running = new Map<string, number>();
 	readonly #changed = new Map<string, SharedTask>();
 	readonly #changedCircuits = new Map<string, BreakerState>();
 	readonly #attempts: (readonly [taskId: string, n: number, record: string])[] = [];
@@ -198,7 +200,15 @@ class Transaction {
 				agents.add(shared.task.agentId);
 			}
 		}
-		if (agents.size > 0) await this.#loadCircuits([...agents].toSorted());
+		if (agents.size === 0) return;
+		await this.#loadCircuits([...agents].toSorted());
+		// After the circuits are locked, so that no other host starts one of them now.
+		const { rows } = await this.#client.query(
+			`SELECT agent, count(*)::int AS count FROM reeve.tasks
+				WHERE agent = ANY ($1) AND boot IS NOT NULL GROUP BY agent`,
+			[[...agents]],
+		);
+		for (const { agent, count } of rows) this.#running.set(agent, count);
 	}
 
 	async #loadCircuits(agents: readonly string[]): Promise<void> {
@@ -287,9 +297,13 @@ class Transaction {
 	#change(member: Member, taskId: string, decide: DecideShared): SharedWrites | null {
 		const shared = this.#tasks.get(taskId);
 		if (shared === undefined) return null;
-		const circuit = this.#circuits.get(shared.task.agentId) ?? NEW_BREAKER;
-		const writes = decide({ shared, circuit, atMs: this.#atMs });
-		if (writes === null) return null;
+		const { agentId } = shared.task;
+		const circuit = this.#circuits.get(agentId) ?? NEW_BREAKER;
+		const running = this.#running.get(agentId) ?? 0;
+		const writes = decide({ shared, circuit, running, atMs: this.#atMs });
+		if (writes === null || writes.waits === true) return writes;
+		const more = Number(writes.shared.runner !== null) - Number(shared.runner !== null);
+		this.#running.set(agentId, running + more);
 		this.#tasks.set(taskId, writes.shared);
 		this.#changed.set(taskId, writes.shared);
 		const { attempt, result, queueAfterMs } = writes;

@@ -29,7 +29,7 @@ const POLL_MS = 100;
 const LAUNCH_LOCK = 7_237_311_004;
 /** Reeve runs tasks with a high priority first, DBOS those with a low number. */
 const PRIORITY_MAX = 1_000;
-const DISCARDED_MAX = 500;
+const DISCARDED_MAX = 1_000;
 
 export interface DbosQueues {
 	prepare(boot: string): Promise<void>;
@@ -39,8 +39,8 @@ export interface DbosQueues {
 	/** The entries that hosts, or one daemon, have taken and not yet finished. */
 	taken(boot: string | null): Promise<readonly Stranded[]>;
 	discard(entries: readonly Stranded[]): Promise<void>;
-	/** Removes finished entries. */
-	prune(finishedBeforeMs: number): Promise<void>;
+	/** Removes some finished entries; returns how many. */
+	prune(finishedBeforeMs: number): Promise<number>;
 	close(): Promise<void>;
 }
 
@@ -129,8 +129,10 @@ export function createDbosQueues(pool: Pool): DbosQueues {
 				loadInput: false,
 				loadOutput: false,
 			});
-			if (finished.length === 0) return;
-			await dbos.deleteWorkflows(finished.map(({ workflowID }) => workflowID));
+			if (finished.length > 0) {
+				await dbos.deleteWorkflows(finished.map(({ workflowID }) => workflowID));
+			}
+			return finished.length;
 		},
 		async close() {
 			await (await client)?.destroy();
@@ -171,10 +173,10 @@ async function serve(
 	};
 	try {
 		await launch(DBOS, pool, config);
-		for (const { agent, concurrency, slots } of agents) {
+		for (const { agent, slots } of agents) {
+			// No limit for all hosts: with one, two hosts that poll at once wait for up to two minutes.
 			await DBOS.registerQueue(queueOf(agent), {
-				globalConcurrency: concurrency,
-				workerConcurrency: Math.min(concurrency, slots),
+				workerConcurrency: slots,
 				minPollingIntervalMs: POLL_MS,
 				onConflict: "always_update",
 			});

@@ -155,18 +155,20 @@ export function createSharedTasks(pool: Pool, queues: DbosQueues): SharedTasksDa
 			}));
 		},
 		onEvents: (listener) => batches.onEvents(listener),
-		async prune(endedBeforeMs) {
+		async prune(endedBeforeMs, leftBeforeMs) {
 			const rows = await query(
 				`WITH gone AS (
-						SELECT task_id FROM reeve.tasks WHERE ended_at_ms < $1 ORDER BY ended_at_ms LIMIT ${PRUNED_MAX}
+						SELECT task_id FROM reeve.tasks WHERE ended_at_ms < $1 AND NOT open_letter
+							ORDER BY ended_at_ms LIMIT ${PRUNED_MAX}
+					), others AS (
+						DELETE FROM reeve.task_events WHERE task_id IS NULL AND at_ms < $1
 					), events AS (
 						DELETE FROM reeve.task_events e USING gone g WHERE e.task_id = g.task_id
 					)
 					DELETE FROM reeve.tasks t USING gone g WHERE t.task_id = g.task_id RETURNING t.task_id`,
 				[endedBeforeMs],
 			);
-			await queues.prune(endedBeforeMs).catch(rethrow);
-			return rows.length;
+			return rows.length + (await queues.prune(leftBeforeMs).catch(rethrow));
 		},
 		serve: ({ boot }, agents, run, signal) =>
 			queues.serve(boot, agents, run, signal).catch(rethrow),
