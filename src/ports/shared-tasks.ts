@@ -58,6 +58,12 @@ export interface SharedWrites {
 	readonly waits?: true;
 }
 
+/** A change that is stored, or a task that waits. */
+export interface ChangedShared extends SharedWrites {
+	/** Null unless it was asked for. */
+	readonly input: TaskInput | null;
+}
+
 /** Null if there is nothing to change. */
 export type DecideShared = (state: SharedState) => SharedWrites | null;
 
@@ -110,7 +116,12 @@ export interface SharedTasksDatabase {
 	/** The earlier task with the same idempotency key, or null if this one was accepted. */
 	accept(member: Member, task: NewSharedTask): Promise<StoredTask | null>;
 	/** The decided change, if one was decided and stored. A task that does not exist is left alone. */
-	change(member: Member, taskId: string, decide: DecideShared): Promise<SharedWrites | null>;
+	change(
+		member: Member,
+		taskId: string,
+		decide: DecideShared,
+		options?: { readonly withInput: boolean },
+	): Promise<ChangedShared | null>;
 	/** The operator closes a circuit, for example; returns its earlier state. */
 	changeCircuit(
 		member: Member,
@@ -132,7 +143,6 @@ export interface SharedTasksDatabase {
 	ended(taskIds: readonly string[]): Promise<readonly string[]>;
 	/** The running attempts of this home: of this daemon and of earlier ones. */
 	runningOf(home: string): Promise<readonly SharedTask[]>;
-	readInput(taskId: string): Promise<TaskInput | null>;
 	/** Running attempts of hosts that are silent or gone. */
 	lost(): Promise<readonly SharedTask[]>;
 	/** Tasks that were taken from their queues by daemons that are not alive. */

@@ -9,6 +9,7 @@ import { DEFAULT_BREAKER } from "../../core/breaker.js";
 import type { Member } from "../../core/cluster.js";
 import type { AttemptEnd } from "../../ports/executor.js";
 import type {
+	ChangedShared,
 	DecideShared,
 	SharedTasksDatabase,
 	SharedWrites,
@@ -143,10 +144,11 @@ export class SharedAttempts {
 	async #run({ taskId, ticket, agentId }: Turn, spec: CallableSpec): Promise<void> {
 		const { newId, running, agents } = this.#world;
 		const runId = newId();
-		const task = await this.#begin({ taskId, ticket, agentId }, runId, spec.concurrency);
+		const begun = await this.#begin({ taskId, ticket, agentId }, runId, spec.concurrency);
+		const task = begun?.shared.task;
 		// Another host has started it, it was cancelled, or its circuit does not admit it.
-		if (task?.running?.runId !== runId) return;
-		const input = await this.#readInput(taskId);
+		if (begun === null || task?.running?.runId !== runId) return;
+		const { input } = begun;
 		const request = requestFor(task, spec, input?.payload ?? null, input?.context ?? null);
 		const order = { spec, runId, request, timeoutMs: task.timeoutMs };
 		this.#running.set(taskId, runId);
@@ -160,17 +162,16 @@ export class SharedAttempts {
 		{ taskId, ticket, agentId }: Turn,
 		runId: string,
 		concurrency: number,
-	): Promise<StoredTask | null> {
+	): Promise<ChangedShared | null> {
 		const untilMs = performance.now() + HELD_MS_MAX;
 		for (
 			let waitMs = FULL_POLL_MS;
 			!this.#closed;
 			waitMs = Math.min(2 * waitMs, FULL_POLL_MS_MAX)
 		) {
-			const begun = await this.#change(taskId, (member) =>
-				beginShared(member, ticket, runId, concurrency),
-			);
-			if (begun?.waits !== true) return begun?.shared.task ?? null;
+			const begin = (member: Member) => beginShared(member, ticket, runId, concurrency);
+			const begun = await this.#change(taskId, begin, { withInput: true });
+			if (begun?.waits !== true) return begun;
 			if (performance.now() >= untilMs) break;
 			await Promise.race([sleep(waitMs), this.#freed.wait(agentId)]);
 		}
@@ -194,17 +195,17 @@ export class SharedAttempts {
 		this.#world.log.attemptFailed(stored.shared.task.reason, ids);
 	}
 
-	async #readInput(taskId: string) {
-		return this.#untilStored(taskId, ({ database }) => database.readInput(taskId));
-	}
-
 	#store(taskId: string, decide: DecideShared): Promise<SharedWrites | null> {
 		return this.#change(taskId, () => decide);
 	}
 
-	#change(taskId: string, decideAs: (member: Member) => DecideShared) {
+	#change(
+		taskId: string,
+		decideAs: (member: Member) => DecideShared,
+		options = { withInput: false },
+	): Promise<ChangedShared | null> {
 		return this.#untilStored(taskId, async ({ member, database }) => {
-			const writes = await database.change(member, taskId, decideAs(member));
+			const writes = await database.change(member, taskId, decideAs(member), options);
 			if (writes !== null) this.#world.changed(writes);
 			return writes;
 		});

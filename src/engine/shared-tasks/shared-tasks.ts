@@ -66,7 +66,8 @@ export class SharedTasks {
 
 	/** Whether the tasks of this agent are shared. */
 	has(agentId: string): boolean {
-		return this.#placed(agentId) !== null;
+		const spec = this.#world.agents.specOf(agentId);
+		return spec?.kind === "call" && spec.placement !== undefined;
 	}
 
 	/** The agents whose tasks are shared. */

@@ -35,9 +35,9 @@ type Counts = Readonly<Partial<Record<TaskStatus, number>>>;
 export class TaskDesk {
 	readonly #own: Tasks;
 	readonly #shared: SharedTasks;
-	readonly #store: Pick<Store, "readTask" | "readAttempts">;
+	readonly #store: Pick<Store, "readAttempts">;
 
-	constructor(own: Tasks, shared: SharedTasks, store: Pick<Store, "readTask" | "readAttempts">) {
+	constructor(own: Tasks, shared: SharedTasks, store: Pick<Store, "readAttempts">) {
 		this.#own = own;
 		this.#shared = shared;
 		this.#store = store;
@@ -145,11 +145,11 @@ export class TaskDesk {
 
 	/** A host without shared agents has nothing to ask. */
 	#isShared(taskId: string): boolean {
-		return this.#shared.agents().length > 0 && !this.#isOwn(taskId);
+		return !this.#isOwn(taskId) && this.#shared.agents().length > 0;
 	}
 
 	#isOwn(taskId: string): boolean {
-		return this.#shared.agents().length === 0 || this.#store.readTask(taskId) !== null;
+		return this.#own.has(taskId) || this.#shared.agents().length === 0;
 	}
 
 	/** Without the cluster, a list shows the tasks of this host, and why the others are missing. */

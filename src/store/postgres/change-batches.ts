@@ -8,6 +8,7 @@ import type { Pool, PoolClient } from "pg";
 import { type BreakerState, NEW_BREAKER } from "../../core/breaker.js";
 import type { Member } from "../../core/cluster.js";
 import type {
+	ChangedShared,
 	DecideShared,
 	NewSharedTask,
 	SharedEvent,
@@ -15,8 +16,8 @@ import type {
 	SharedWrites,
 } from "../../ports/shared-tasks.js";
 import type { NewEvent } from "../../ports/store.js";
-import type { StoredTask } from "../../ports/task-store.js";
-import type { DbosQueues } from "./dbos-queues.js";
+import type { StoredTask, TaskInput } from "../../ports/task-store.js";
+import type { DbosQueues, QueueEntry } from "./dbos-queues.js";
 import { COLUMNS, sharedOf } from "./task-rows.js";
 
 const BATCH_MAX = 200;
@@ -32,7 +33,13 @@ type Decided = { readonly circuit: BreakerState; readonly events: readonly NewEv
 
 export type Operation =
 	| { readonly type: "accept"; readonly task: NewSharedTask }
-	| { readonly type: "change"; readonly taskId: string; readonly decide: DecideShared }
+	| {
+			readonly type: "change";
+			readonly taskId: string;
+			readonly decide: DecideShared;
+			/** Also reads the input of the task. */
+			readonly withInput: boolean;
+	  }
 	| {
 			readonly type: "circuit";
 			readonly agentId: string;
@@ -40,7 +47,7 @@ export type Operation =
 	  };
 
 /** The result of an operation: an earlier task, the writes of a change, or the earlier circuit. */
-type Result = StoredTask | SharedWrites | BreakerState | null;
+type Result = StoredTask | ChangedShared | BreakerState | null;
 
 interface Waiting {
 	readonly member: Member;
@@ -132,6 +139,7 @@ class Transaction {
 	readonly #queues: DbosQueues;
 	readonly #batch: readonly Waiting[];
 	readonly #tasks = new Map<string, SharedTask>();
+	readonly #inputs = new Map<string, TaskInput>();
 	readonly #circuits = new Map<string, BreakerState>();
 	/** Attempts that run, by agent. */
 	readonly #running = new Map<string, number>();
@@ -140,7 +148,7 @@ class Transaction {
 	readonly #attempts: (readonly [taskId: string, n: number, record: string])[] = [];
 	readonly #results = new Map<string, unknown>();
 	readonly #events: { readonly home: string; readonly event: NewEvent }[] = [];
-	readonly #queued: { readonly shared: SharedTask; readonly afterMs: number }[] = [];
+	readonly #queued: QueueEntry[] = [];
 	#atMs = 0;
 
 	constructor(client: PoolClient, queues: DbosQueues, batch: readonly Waiting[]) {
@@ -161,9 +169,7 @@ class Transaction {
 			}
 		});
 		await this.#write();
-		for (const { shared, afterMs } of this.#queued) {
-			await this.#queues.enqueue(this.#client, shared.task, shared.ticket, afterMs);
-		}
+		if (this.#queued.length > 0) await this.#queues.enqueue(this.#client, this.#queued);
 		return { results, events: await this.#writeEvents() };
 	}
 
@@ -183,10 +189,13 @@ class Transaction {
 
 	async #load(): Promise<void> {
 		const ids: string[] = [];
+		const inputs: string[] = [];
 		const agents = new Set<string>();
 		for (const { operation } of this.#batch) {
-			if (operation.type === "change") ids.push(operation.taskId);
-			else if (operation.type === "circuit") agents.add(operation.agentId);
+			if (operation.type === "change") {
+				ids.push(operation.taskId);
+				if (operation.withInput) inputs.push(operation.taskId);
+			} else if (operation.type === "circuit") agents.add(operation.agentId);
 			else if (operation.task.replays !== undefined) ids.push(operation.task.replays.taskId);
 		}
 		if (ids.length > 0) {
@@ -199,6 +208,13 @@ class Transaction {
 				this.#tasks.set(shared.task.taskId, shared);
 				agents.add(shared.task.agentId);
 			}
+		}
+		if (inputs.length > 0) {
+			const { rows } = await this.#client.query(
+				"SELECT task_id, input FROM reeve.tasks WHERE task_id = ANY ($1) AND input IS NOT NULL",
+				[inputs],
+			);
+			for (const { task_id: id, input } of rows) this.#inputs.set(id, JSON.parse(input));
 		}
 		if (agents.size === 0) return;
 		await this.#loadCircuits([...agents].toSorted());
@@ -279,11 +295,11 @@ class Transaction {
 				if (known !== undefined) return known;
 				if (replays !== undefined) this.#change(member, replays.taskId, replays.decide);
 				this.#note(member, events);
-				this.#queued.push({ shared, afterMs: 0 });
+				this.#queued.push({ task: shared.task, ticket: shared.ticket, afterMs: 0 });
 				return null;
 			}
 			case "change":
-				return this.#change(member, operation.taskId, operation.decide);
+				return this.#withInput(operation, this.#change(member, operation.taskId, operation.decide));
 			case "circuit": {
 				const before = this.#circuits.get(operation.agentId) ?? NEW_BREAKER;
 				const { circuit, events } = operation.decide(before, this.#atMs);
@@ -292,6 +308,14 @@ class Transaction {
 				return before;
 			}
 		}
+	}
+
+	#withInput(
+		{ taskId, withInput }: Extract<Operation, { type: "change" }>,
+		writes: SharedWrites | null,
+	): ChangedShared | null {
+		if (writes === null) return null;
+		return { ...writes, input: withInput ? (this.#inputs.get(taskId) ?? null) : null };
 	}
 
 	#change(member: Member, taskId: string, decide: DecideShared): SharedWrites | null {
@@ -311,7 +335,8 @@ class Transaction {
 		if (attempt !== undefined) this.#attempts.push([taskId, attempt.n, JSON.stringify(attempt)]);
 		if (result !== undefined) this.#results.set(taskId, result.value ?? null);
 		if (queueAfterMs !== undefined) {
-			this.#queued.push({ shared: writes.shared, afterMs: queueAfterMs });
+			const { task, ticket } = writes.shared;
+			this.#queued.push({ task, ticket, afterMs: queueAfterMs });
 		}
 		this.#note(member, writes.events);
 		return writes;

@@ -33,8 +33,8 @@ const DISCARDED_MAX = 1_000;
 
 export interface DbosQueues {
 	prepare(boot: string): Promise<void>;
-	/** Puts a task into its queue, in the transaction of this client. */
-	enqueue(client: PoolClient, task: StoredTask, ticket: number, afterMs: number): Promise<void>;
+	/** Puts tasks into their queues, in the transaction of this client. */
+	enqueue(client: PoolClient, entries: readonly QueueEntry[]): Promise<void>;
 	serve(boot: string, agents: readonly ServedAgent[], run: Run, signal: AbortSignal): Promise<void>;
 	/** The entries that hosts, or one daemon, have taken and not yet finished. */
 	taken(boot: string | null): Promise<readonly Stranded[]>;
@@ -42,6 +42,12 @@ export interface DbosQueues {
 	/** Removes some finished entries; returns how many. */
 	prune(finishedBeforeMs: number): Promise<number>;
 	close(): Promise<void>;
+}
+
+export interface QueueEntry {
+	readonly task: StoredTask;
+	readonly ticket: number;
+	readonly afterMs: number;
 }
 
 type Run = (turn: Turn) => Promise<void>;
@@ -81,22 +87,24 @@ export function createDbosQueues(pool: Pool): DbosQueues {
 			const dbos = await loadDbos();
 			await inTurn(() => serve(dbos, pool, boot, [], async () => {}, AbortSignal.timeout(0)));
 		},
-		async enqueue(transaction, { taskId, agentId, priority }, ticket, afterMs) {
-			const delaySeconds = afterMs / 1_000;
-			await (await connect()).enqueueInTransaction<Workflow>(
-				transaction,
-				{
-					queueName: queueOf(agentId),
-					workflowName: WORKFLOW,
-					workflowID: idOf({ taskId, ticket }),
-					appVersion: VERSION,
-					priority: PRIORITY_MAX - priority,
-					...(delaySeconds > 0 && { delaySeconds }),
-				},
-				taskId,
-				ticket,
-				agentId,
-			);
+		async enqueue(transaction, entries) {
+			const now = entries.filter(({ afterMs }) => afterMs <= 0);
+			if (now.length > 0) await enqueueNow(transaction, now);
+			// The function of the database knows no delay.
+			for (const { task, ticket, afterMs } of entries) {
+				if (afterMs <= 0) continue;
+				const { taskId, agentId, priority } = task;
+				await (await connect()).enqueueInTransaction<Workflow>(
+					transaction,
+					{
+						...{ queueName: queueOf(agentId), workflowName: WORKFLOW, appVersion: VERSION },
+						workflowID: idOf({ taskId, ticket }),
+						priority: PRIORITY_MAX - priority,
+						delaySeconds: afterMs / 1_000,
+					},
+					...([taskId, ticket, agentId] as const),
+				);
+			}
 		},
 		async serve(boot, agents, run, signal) {
 			const dbos = await loadDbos();
@@ -138,6 +146,26 @@ export function createDbosQueues(pool: Pool): DbosQueues {
 			await (await client)?.destroy();
 		},
 	};
+}
+
+/** All in one statement: one for each would be most of the cost of a task. */
+async function enqueueNow(client: PoolClient, entries: readonly QueueEntry[]): Promise<void> {
+	await client.query(
+		`SELECT ${SCHEMA}.enqueue_workflow(workflow_name => $1, queue_name => n.queue, workflow_id => n.id,
+				positional_args => ARRAY[to_json(n.task), to_json(n.ticket), to_json(n.agent)],
+				app_version => $2, priority => n.priority)
+			FROM unnest($3::text[], $4::text[], $5::int[], $6::text[], $7::text[], $8::int[])
+				AS n (id, task, ticket, agent, queue, priority)`,
+		[
+			...[WORKFLOW, VERSION],
+			entries.map(({ task, ticket }) => idOf({ taskId: task.taskId, ticket })),
+			entries.map(({ task }) => task.taskId),
+			entries.map(({ ticket }) => ticket),
+			entries.map(({ task }) => task.agentId),
+			entries.map(({ task }) => queueOf(task.agentId)),
+			entries.map(({ task }) => PRIORITY_MAX - task.priority),
+		],
+	);
 }
 
 /** Until the signal aborts. Attempts that run at that moment go on, and store their ends as before. */

@@ -3,7 +3,7 @@
 import type { Pool } from "pg";
 import { SILENT_AFTER_MS } from "../../core/cluster.js";
 import type { TaskStatus } from "../../core/task.js";
-import type { SharedTasksDatabase, SharedWrites } from "../../ports/shared-tasks.js";
+import type { ChangedShared, SharedTasksDatabase } from "../../ports/shared-tasks.js";
 import type {
 	StoredAttempt,
 	StoredTask,
@@ -46,10 +46,10 @@ export function createSharedTasks(pool: Pool, queues: DbosQueues): SharedTasksDa
 		prepare: ({ boot }) => queues.prepare(boot).catch(rethrow),
 		accept: async (member, task) =>
 			(await batches.apply(member, { type: "accept", task }).catch(rethrow)) as StoredTask | null,
-		change: async (member, taskId, decide) =>
+		change: async (member, taskId, decide, { withInput } = { withInput: false }) =>
 			(await batches
-				.apply(member, { type: "change", taskId, decide })
-				.catch(rethrow)) as SharedWrites | null,
+				.apply(member, { type: "change", taskId, decide, withInput })
+				.catch(rethrow)) as ChangedShared | null,
 		changeCircuit: async (member, agentId, decide) =>
 			(await batches.apply(member, { type: "circuit", agentId, decide }).catch(rethrow)) as never,
 		async read(taskId) {
@@ -103,10 +103,6 @@ export function createSharedTasks(pool: Pool, queues: DbosQueues): SharedTasksDa
 				[home],
 			);
 			return rows.map(sharedOf);
-		},
-		async readInput(taskId) {
-			const [row] = await query("SELECT input FROM reeve.tasks WHERE task_id = $1", [taskId]);
-			return row === undefined || row.input === null ? null : JSON.parse(row.input);
 		},
 		async lost() {
 			const rows = await query(
