@@ -293,8 +293,10 @@ export default {
 			from: { path: "^src/", pathNot: TEST },
 			to: {
 				dependencyTypes: ["npm-dev"],
-				// Users install `pg`, a peer dependency, only for a cluster.
-				pathNot: [...BUNDLED, "pg", "@types/pg"].map((name) => `(^|/)node_modules/${name}/`),
+				// Users install these peer dependencies only for a cluster.
+				pathNot: [...BUNDLED, "pg", "@types/pg", "@dbos-inc/dbos-sdk"].map(
+					(name) => `(^|/)node_modules/${name}/`,
+				),
 			},
 		},
 		{

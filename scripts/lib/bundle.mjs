@@ -9,8 +9,8 @@ import { build } from "esbuild";
 
 /** Packages with native code: installed beside Reeve, never part of a bundle. */
 const NATIVE = ["@photostructure/sqlite"];
-/** Packages that users install only for what needs them: `pg` for a cluster. */
-const ON_REQUEST = ["pg"];
+/** Packages that users install only for what needs them: `pg` for a cluster, DBOS for shared tasks. */
+const ON_REQUEST = ["pg", "@dbos-inc/dbos-sdk"];
 /** Native helpers of `ws` that it does without. */
 const ABSENT = ["bufferutil", "utf-8-validate"];
 /** Stands for `dist` in paths until the output file is known. */

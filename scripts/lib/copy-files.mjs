@@ -10,6 +10,7 @@ const PROGRAMS = [
 	"sessions/hook.sh",
 	"store/postgres/001-hosts.sql",
 	"store/postgres/002-leases.sql",
+	"store/postgres/003-tasks.sql",
 	"adapters/opencode/reeve-plugin.js",
 	"adapters/pi/reeve-extension.js",
 ];

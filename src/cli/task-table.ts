@@ -8,21 +8,25 @@ import { type Cell, renderTable } from "./table.js";
 
 type Shown = Pick<Output, "colors" | "columns">;
 
-const TASK_HEAD = ["TASK", "AGENT", "ACTION", "STATUS", "TRIES", "AGE", "REASON"];
-const TASK_DROPPABLE = ["AGE", "TRIES", "ACTION"];
+const TASK_HEAD = ["TASK", "AGENT", "ACTION", "STATUS", "HOST", "TRIES", "AGE", "REASON"];
+const TASK_DROPPABLE = ["AGE", "TRIES", "ACTION", "HOST"];
 const PLAN_HEAD = ["PLAN", "NAME", "STATUS", "AGE", "REASON"];
 
 export function renderTaskTable(tasks: readonly TaskJson[], shown: Shown, nowMs: number): string[] {
+	// Only tasks that the hosts of a cluster share have one.
+	const withHost = tasks.some(({ host }) => typeof host === "string");
 	const rows = tasks.map((task): Cell[] => [
 		{ text: task.task_id },
 		{ text: task.agent },
 		{ text: task.action },
 		{ text: task.status, paint: statusColor(task.status, shown.colors) },
+		...(withHost ? [{ text: task.host ?? "-" }] : []),
 		{ text: `${task.attempts.length}/${task.max_attempts}` },
 		{ text: ageOf(task.created_at, nowMs) },
 		{ text: task.reason, cut: true },
 	]);
-	return renderTable(TASK_HEAD, rows, shown.columns, TASK_DROPPABLE);
+	const head = TASK_HEAD.filter((name) => withHost || name !== "HOST");
+	return renderTable(head, rows, shown.columns, TASK_DROPPABLE);
 }
 
 export function renderPlanTable(plans: readonly PlanJson[], shown: Shown, nowMs: number): string[] {

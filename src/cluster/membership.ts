@@ -112,6 +112,7 @@ export function createMembership(parts: {
 
 	return {
 		view: () => view,
+		assertMember: () => void reach(),
 		hosts: async () => reach().hosts(),
 		host: find,
 		async setDraining(name, draining) {

@@ -75,9 +75,18 @@ describe("a lease", () => {
 		]);
 	});
 
-	test("of 6s is long enough, and belongs to sessions only", () => {
+	test("of 6s is long enough, and belongs to agents that are placed", () => {
 		expect(problemsOf("command: [x], placement: { lease: 6s }")).toEqual([]);
 		expect(problemsOf("command: [x], placement: {}")).toEqual([]);
-		expect(problemsOf("kind: call, command: [x], placement: {}")).not.toEqual([]);
+		expect(problemsOf("kind: worker, command: [x], placement: {}")).not.toEqual([]);
+	});
+
+	test("is that of a session: the tasks of a call agent have none", () => {
+		expect(problemsOf("kind: call, command: [x], placement: { labels: { zone: a } }")).toEqual([]);
+		for (const key of ["lease: 10s", "on_lost: ask"]) {
+			expect(problemsOf(`kind: call, command: [x], placement: { ${key} }`)).toEqual([
+				expect.stringContaining("only session agents"),
+			]);
+		}
 	});
 });

@@ -91,14 +91,25 @@ function checkHibernate(
 }
 
 const LEASE: Path = ["placement", "lease"];
+const ON_LOST: Path = ["placement", "on_lost"];
 
 /** A shorter lease leaves no time to end the agent before another host may start it. */
 function checkLease(
 	tree: Tree,
 	agent: WrittenAgent,
 	shape: CheckedShape,
-	{ placement }: AgentSettings,
+	{ placement, kind }: AgentSettings,
 ): Finding[] {
+	if (placement !== undefined && kind === "call") {
+		return [LEASE, ON_LOST]
+			.filter((key) => findTree(tree, [...agent.path, ...key]) !== null)
+			.map((key) =>
+				place(tree, agent, [key], {
+					message: `only session agents have \`${key.at(-1)}\`: the tasks of a call agent have no lease`,
+					hint: "remove it",
+				}),
+			);
+	}
 	if (placement === undefined || placement.lease >= LEASE_MS_MIN) return [];
 	if (!holds(agent, LEASE) || isBroken(tree, agent, shape, LEASE)) return [];
 	const shortest = renderDuration(LEASE_MS_MIN);

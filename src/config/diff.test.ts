@@ -82,13 +82,14 @@ describe("keyPathOf", () => {
 		// Present only if written, and only for CLIs that report their usage.
 		const takes = KINDS_OF_KEY.budget.includes(kind);
 		const budget = takes ? "adapter: pi, budget: { tokens_per_day: 1 }, " : "";
-		const session = "hibernate: { after: 1h }, placement: { labels: { zone: a } }, ";
-		const hibernate = kind === "session" ? session : "";
+		const hibernate = kind === "session" ? "hibernate: { after: 1h }, " : "";
+		const takesPlace = KINDS_OF_KEY.placement.includes(kind);
+		const placement = takesPlace ? "placement: { labels: { zone: a } }, " : "";
 		const health = KINDS_OF_KEY.health.includes(kind) ? "health: { port: 1 }, " : "";
 		// Of programs only, which have no budget.
 		const watch = KINDS_OF_KEY.watch.includes(kind) ? ", watch: [src]" : "";
 		const { agents } = fleet(
-			`a: { kind: ${kind}, ${budget}${health}${hibernate}pass_env: [A], env: { Some_NameMs: x } }, b: { kind: ${kind}, command: [x]${watch} }`,
+			`a: { kind: ${kind}, ${budget}${health}${hibernate}${placement}pass_env: [A], env: { Some_NameMs: x } }, b: { kind: ${kind}, command: [x]${watch} }`,
 		);
 		const paths = agents.flatMap((spec) => [...leavesOf(spec).keys()].map(keyPathOf));
 		for (const path of paths) {

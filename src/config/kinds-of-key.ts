@@ -28,7 +28,7 @@ export const KINDS_OF_KEY: Readonly<Record<AgentKey, readonly AgentKind[]>> = {
 	stall: ["session"],
 	turn_retry: ["session"],
 	hibernate: ["session"],
-	placement: ["session"],
+	placement: ["session", "call"],
 	account: ["session", "call"],
 	usage_limit: ["session", "call"],
 	budget: ["session", "call"],

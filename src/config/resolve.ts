@@ -89,6 +89,9 @@ const RESOLVE_BY_KIND: Readonly<
 		...budgetsOf(place, settings),
 		...limitedOf(settings),
 		...answeringOf(settings),
+		...(settings.placement === undefined
+			? {}
+			: { placement: { labels: settings.placement.labels } }),
 	}),
 };
 

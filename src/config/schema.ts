@@ -146,18 +146,18 @@ const health = section(
 );
 
 const placement = section(
-	"Lets one of several hosts of a cluster run the agent: one that has it up from its own copy of the fleet file. A lease in the shared database ensures that only one does. Write `{}` for any of them. If not set, every host with the fleet file runs the agent.",
+	"Which hosts of a cluster run the agent: those that have it up from their own copies of the fleet file. Write `{}` for any of them. A lease in the shared database ensures that only one runs a session agent. The tasks of a call agent are shared by all of them: `concurrency` counts in the whole cluster. If not set, every host with the fleet file runs the agent and its tasks for itself.",
 	{
 		labels: idMap(
 			"Labels that the host must have, by name.",
 			text("The value of the label."),
 		).prefault({}),
 		on_lost: choice(
-			"The reaction of the other hosts if that host is down, frozen, or cut off from the database. `keep` leaves the agent to its host, where it goes on running; its files and its conversation are there. `ask` waits until an operator removes the host with `reeve host remove`. `replace` starts it on another host. With `ask` and `replace`, a host that cannot renew the lease ends the agent first.",
+			"For session agents: the reaction of the other hosts if that host is down, frozen, or cut off from the database. `keep` leaves the agent to its host, where it goes on running; its files and its conversation are there. `ask` waits until an operator removes the host with `reeve host remove`. `replace` starts it on another host. With `ask` and `replace`, a host that cannot renew the lease ends the agent first.",
 			ON_LOST_CHOICES,
 		).prefault("keep"),
 		lease: duration(
-			"How long a lease lasts without renewal, at least `6s`. When it is lost, the agent has a third of it to exit, or `drain.timeout` if that is shorter.",
+			"For session agents: how long a lease lasts without renewal, at least `6s`. When it is lost, the agent has a third of it to exit, or `drain.timeout` if that is shorter.",
 			{ positive: true },
 		).prefault(renderDuration(DEFAULT_LEASE_MS)),
 	},

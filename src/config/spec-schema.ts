@@ -304,7 +304,16 @@ const agent = z
 			...answering,
 			workers: z.object({ min: count, max: count, idle_ms: count }).readonly(),
 		}),
-		z.object({ kind: z.literal("call"), ...common, ...answering, ...limited }),
+		z.object({
+			kind: z.literal("call"),
+			...common,
+			...answering,
+			...limited,
+			placement: z
+				.object({ labels: z.record(z.string(), z.string()).readonly() })
+				.readonly()
+				.optional(),
+		}),
 	])
 	.meta({ id: "AgentSpec" });
 

@@ -147,6 +147,8 @@ export interface WorkerSpec extends CommonSpec, LastingSpec, AnsweringSpec {
 
 export interface CallSpec extends CommonSpec, AnsweringSpec, BudgetedSpec, LimitedSpec {
 	readonly kind: "call";
+	/** Which hosts of a cluster share its tasks; omitted if each host runs its own. */
+	readonly placement?: Pick<PlacementSettings, "labels"> | undefined;
 }
 
 /** Settings of agents with an account. */

@@ -20,6 +20,7 @@ export const WORK_EVENT_DOCS = {
 			name: "its name in the plan",
 			replay_of: "the dead letter that it replays",
 			by: "who submitted it: the uid, or the token id",
+			host: "of a task that the hosts of a cluster share: the host that accepted it",
 		},
 	},
 	"task.changed": {
@@ -32,6 +33,7 @@ export const WORK_EVENT_DOCS = {
 			code: "the error code for callers, once the task is dead-lettered",
 			duration_ms: "duration of that attempt, once it has finished",
 			reason: "the reason, as text",
+			host: "of a task that the hosts of a cluster share: the host of that attempt",
 		},
 	},
 	"plan.accepted": {

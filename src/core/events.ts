@@ -134,7 +134,13 @@ export interface EventMap {
 	"account.probing": { account: string };
 	"account.released": { account: string; waited_ms: number };
 	"circuit.changed": { from: CircuitState; to: CircuitState; reason: string };
-	"task.accepted": { action: string; name: string; replay_of: string | null; by: string | null };
+	"task.accepted": {
+		action: string;
+		name: string;
+		replay_of: string | null;
+		by: string | null;
+		host?: string;
+	};
 	"task.changed": {
 		from: TaskStatus;
 		to: TaskStatus;
@@ -143,6 +149,7 @@ export interface EventMap {
 		code: CallerCode | null;
 		duration_ms: number | null;
 		reason: string;
+		host?: string;
 	};
 	"plan.accepted": { name: string; tasks: number; by: string | null };
 	"plan.changed": { from: PlanStatus; to: PlanStatus; reason: string };

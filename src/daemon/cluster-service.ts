@@ -11,7 +11,9 @@ import { expandVariables } from "../config/expand.js";
 import type { ClusterSettings } from "../config/no-settings.js";
 import { type HostFacts, hostNameOf } from "../core/cluster.js";
 import { type DatabaseTarget, parseDatabaseUrl } from "../core/database-url.js";
+import { ReeveError } from "../core/errors.js";
 import { ADAPTERS } from "../core/states.js";
+import type { SharedTasks } from "../engine/shared-tasks/shared-tasks.js";
 import { createJsonFile, type FileDamage } from "../home/json-file.js";
 import type { Home } from "../home/paths.js";
 import { readBootMs } from "../host/boot-clock.js";
@@ -69,9 +71,21 @@ export function createLeases(membership: Membership, note: (event: NewEvent) => 
 	});
 }
 
+/** Why requests about the cluster fail now. */
+export function whyNoCluster(membership: Membership): ReeveError {
+	try {
+		membership.assertMember();
+	} catch (error) {
+		if (error instanceof ReeveError) return error;
+		throw error;
+	}
+	return new ReeveError("cluster_unavailable", "this host is joining the cluster");
+}
+
 export interface ClusterServiceParts {
 	readonly membership: Membership;
 	readonly leases: HostLeases;
+	readonly sharedTasks: SharedTasks;
 	readonly home: Home;
 	readonly settings: Settings;
 	readonly version: string;
@@ -141,9 +155,10 @@ const hostOf = ({ host }: ClusterSettings) => host ?? hostNameOf(hostname());
 async function belongTo(
 	cluster: ClusterSettings,
 	boot: string,
-	{ membership, leases, home, version, runningAgents, learn, onDamage }: ClusterServiceParts,
+	parts: ClusterServiceParts,
 	signal: AbortSignal,
 ): Promise<void> {
+	const { membership, leases, sharedTasks, home, version, runningAgents, learn, onDamage } = parts;
 	const host = hostOf(cluster);
 	const found = targetOf(cluster.database, home, learn);
 	if (!found.ok) {
@@ -162,8 +177,16 @@ async function belongTo(
 		const { openClusterDatabase } = await import("../store/postgres/cluster-database.js");
 		return openClusterDatabase(found.target, host);
 	};
-	const serve = (database: ClusterDatabase, until: AbortSignal) =>
-		leases.run(member, database.leases, until);
+	const serve = async (database: ClusterDatabase, until: AbortSignal) => {
+		const describe = async () => {
+			const hosts = await database.hosts();
+			return hosts.find(({ boot: known }) => known === member.boot) ?? null;
+		};
+		await Promise.all([
+			leases.run(member, database.leases, until),
+			sharedTasks.run({ member, database: database.tasks }, describe, until),
+		]);
+	};
 	await membership.run({ member, open, facts, serve }, signal);
 }
 

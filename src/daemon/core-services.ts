@@ -2,7 +2,6 @@
 
 import type { Engine } from "../engine/engine.js";
 import type { Schedules } from "../engine/schedules/schedules.js";
-import type { Tasks } from "../engine/tasks/tasks.js";
 import { drainMsOf, type Service } from "../services/supervise.js";
 import { aborted } from "./aborted.js";
 
@@ -43,7 +42,7 @@ export function schedulerService(taking: Promise<void>, schedules: Schedules): S
 /** Without the dispatcher, accepted tasks would never finish. */
 export function dispatcherService(
 	recovered: Promise<void>,
-	tasks: Tasks,
+	{ tasks, sharedTasks }: Pick<Engine, "tasks" | "sharedTasks">,
 	taking: () => void,
 ): Service {
 	return {
@@ -56,6 +55,7 @@ export function dispatcherService(
 			taking();
 			ready();
 			await aborted(signal);
+			sharedTasks.close();
 			await tasks.close(Math.max(0, drainMsOf(signal) - ANSWER_MS));
 		},
 	};

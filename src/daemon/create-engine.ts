@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { localTimezone } from "../config/cron.js";
 import { loadPlan } from "../config/load.js";
+import type { ReeveError } from "../core/errors.js";
 import { Engine } from "../engine/engine.js";
 import { watchReadiness } from "../engine/runs/readiness.js";
 import { DEFAULT_CONCURRENCY, type TaskLog } from "../engine/tasks/tasks-world.js";
@@ -40,9 +41,10 @@ export function createEngine(parts: {
 	/** Removes the secrets of agents from a text. */
 	readonly redact: (text: string) => string;
 	readonly leases: Leases;
+	readonly whyNoCluster: () => ReeveError;
 }): Engine {
 	const { home, store, backends, executor, logger, onDamage, environments, redact } = parts;
-	const { leases } = parts;
+	const { leases, whyNoCluster } = parts;
 	const vault = createFileVault(home.vault, { locks: home.locks, onDamage });
 	return new Engine({
 		store,
@@ -81,6 +83,7 @@ export function createEngine(parts: {
 		checkHealth: createHealthProbe(environments, ownerOf(home.dir)),
 		watchFiles: createFileWatcher(home.dir),
 		leases,
+		whyNoCluster,
 		timezone: localTimezone(),
 		readPlan: (file) => loadPlan(file),
 		concurrency: DEFAULT_CONCURRENCY,

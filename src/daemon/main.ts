@@ -29,7 +29,12 @@ import { redactStore } from "../store/redacted-store.js";
 import { openStore } from "../store/sqlite/open-store.js";
 import { describeConfig } from "./agent-config.js";
 import { createBackends } from "./backends.js";
-import { clusterService, createClusterMembership, createLeases } from "./cluster-service.js";
+import {
+	clusterService,
+	createClusterMembership,
+	createLeases,
+	whyNoCluster,
+} from "./cluster-service.js";
 import { dispatcherService, engineService, schedulerService } from "./core-services.js";
 import { createEngine, ownerOf } from "./create-engine.js";
 import { type DaemonLog, openDaemonLog } from "./daemon-log.js";
@@ -148,6 +153,7 @@ async function createParts(store: Store) {
 		...{ home, store, backends, executor, logger, environments, leases },
 		onDamage: damaged.add,
 		redact: secrets.redact,
+		whyNoCluster: () => whyNoCluster(cluster),
 	});
 	backends.onExit((exit) => engine.exited(exit));
 	const auth = await createAuth(damaged, (data) => note({ type: "operator.refused", data }));
@@ -213,7 +219,7 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 	});
 	const services = [
 		engineService(engine, recovered.resolve),
-		dispatcherService(recovered.promise, engine.tasks, taking.resolve),
+		dispatcherService(recovered.promise, engine, taking.resolve),
 		schedulerService(taking.promise, engine.schedules),
 		socketService(api, home, claim),
 		networkService(api, settings, network),
@@ -227,7 +233,7 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 		remotesService(remotes, home),
 		clusterService({
 			...{ membership: cluster, leases, home, settings, version: identity.version },
-			...{ learn: secrets.addValue, onDamage: damaged.add },
+			...{ learn: secrets.addValue, onDamage: damaged.add, sharedTasks: engine.sharedTasks },
 			runningAgents: () => engine.list().filter(({ process }) => process === "running").length,
 		}),
 		historyService(store, settings, logger),

@@ -2,6 +2,7 @@
 
 import type { AgentChange } from "../config/diff.js";
 import type { AgentSpec } from "../config/spec.js";
+import type { ReeveError } from "../core/errors.js";
 import type { HoldKind, PolicyState } from "../core/states.js";
 import type { Usage } from "../core/usage.js";
 import type { ProcessIdentity } from "../ports/backend.js";
@@ -45,6 +46,8 @@ export interface EngineParts extends CallWorld {
 	readonly sessions: SessionWorld;
 	/** Of agents that may run on several hosts; a host without a cluster has none. */
 	readonly leases?: Leases;
+	/** Why shared tasks cannot be reached now; without it, this host belongs to no cluster. */
+	readonly whyNoCluster?: () => ReeveError;
 	/** Of this host, for schedules without one of their own. */
 	readonly timezone: string;
 	readonly readPlan: ScheduleWorld["readPlan"];

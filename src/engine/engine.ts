@@ -52,9 +52,14 @@ import { PersistedAgent } from "./runs/persisted-agent.js";
 import { readStoredAgents } from "./runs/stored-agents.js";
 import { Schedules } from "./schedules/schedules.js";
 import { dependsOn, resolveLasting, type Scope, stopInOrder } from "./scope.js";
+import { placedCalls, SharedTasks } from "./shared-tasks/shared-tasks.js";
 import { StartGate } from "./start-gate.js";
 import { AgentCalls } from "./tasks/agent-calls.js";
+import { RunningAttempts } from "./tasks/running-attempts.js";
+import { TaskDesk } from "./tasks/task-desk.js";
 import { Tasks } from "./tasks/tasks.js";
+
+const NO_CLUSTER = "this host belongs to no cluster, so it cannot share the tasks of an agent";
 
 export class Engine {
 	readonly #parts: EngineParts;
@@ -68,7 +73,12 @@ export class Engine {
 	readonly terminals: Terminals;
 	/** Single attempts, without the queue, retries and record of a task. */
 	readonly calls: AgentCalls;
+	/** The tasks of this host alone. */
 	readonly tasks: Tasks;
+	/** The tasks that the hosts of a cluster share. */
+	readonly sharedTasks: SharedTasks;
+	/** Requests about tasks of either kind. */
+	readonly taskDesk: TaskDesk;
 	/** Open questions of any kind, and their answers. */
 	readonly people: OpenQuestions;
 	readonly finished: FinishedTurns;
@@ -137,7 +147,17 @@ export class Engine {
 		this.#usageWatch = new UsageWatch(shared);
 		this.#fileWatches = new FileWatches(shared);
 		this.calls = new AgentCalls(parts, agents, this.#usage, this.#accounts);
-		this.tasks = new Tasks({ ...parts, newId: parts.newRunId, agents: this.calls });
+		const running = new RunningAttempts();
+		const called = { ...parts, newId: parts.newRunId, agents: this.calls, running };
+		this.tasks = new Tasks(called);
+		this.sharedTasks = new SharedTasks({
+			...called,
+			placed: () => placedCalls([...agents.values()].map(({ spec }) => spec)),
+			concurrency: parts.concurrency.call,
+			freed: () => this.tasks.pump(),
+			unavailable: parts.whyNoCluster ?? (() => new ReeveError("cluster_off", NO_CLUSTER)),
+		});
+		this.taskDesk = new TaskDesk(this.tasks, this.sharedTasks, store);
 		this.schedules = new Schedules({
 			...parts,
 			agents,

@@ -99,7 +99,7 @@ export function createApi(parts: ApiParts): Api {
 		const understood = understand(route, params, url);
 		await untilRecovered(route.spec, parts, () => watched.gone);
 		const subjects = () => subjectsOf(route.name, parts, { params: understood.params, body });
-		gate.confine(caller, route.spec, subjects);
+		await gate.confine(caller, route.spec, subjects);
 		const asked = Object.assign(watched, understood, {
 			body,
 			headers: request.headers,

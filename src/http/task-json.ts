@@ -34,6 +34,7 @@ export function renderTask(
 		created_at: isoTime(task.createdAtMs),
 		ended_at: task.endedAtMs === null ? null : isoTime(task.endedAtMs),
 		correlation_id: task.correlationId,
+		host: task.host ?? null,
 		replay_of: task.replayOf,
 		replayed_as: letter?.type === "replayed" ? letter.taskId : null,
 		discarded: letter?.type === "discarded",
@@ -77,13 +78,14 @@ export function renderPlanDetail({ plan, tasks }: PlanDetail): PlanDetailJson {
 }
 
 function renderAttempt(attempt: StoredAttempt, withLog: boolean): TaskJson["attempts"][number] {
-	const { n, startedAtMs, endedAtMs, error, log, response } = attempt;
+	const { n, startedAtMs, endedAtMs, error, log, response, host } = attempt;
 	return {
 		n,
 		started_at: isoTime(startedAtMs),
 		ended_at: isoTime(endedAtMs),
 		...(error !== null && { error }),
 		...(response !== undefined && { response }),
+		...(host !== undefined && { host }),
 		...(withLog && { log }),
 	};
 }

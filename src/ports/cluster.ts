@@ -2,6 +2,7 @@
 
 import type { ClusterHost, HostFacts, Member } from "../core/cluster.js";
 import type { LeaseTable } from "./leases.js";
+import type { SharedTasksDatabase } from "./shared-tasks.js";
 
 /** The shared database. Every call is bounded in time, and throws `cluster_unavailable` if it fails. */
 export interface ClusterDatabase {
@@ -24,6 +25,7 @@ export interface ClusterDatabase {
 	/** Only a silent host is removed. */
 	remove(host: string): Promise<"removed" | "alive" | "unknown">;
 	readonly leases: LeaseTable;
+	readonly tasks: SharedTasksDatabase;
 	close(): Promise<void>;
 }
 
@@ -46,6 +48,8 @@ export interface ClusterView {
 /** Requests fail immediately unless this host is a member: `cluster_off`, `cluster_unavailable`. */
 export interface Cluster {
 	view(): ClusterView;
+	/** Throws unless this host is a member. */
+	assertMember(): void;
 	hosts(): Promise<readonly ClusterHost[]>;
 	/** Throws `host_not_found`. */
 	host(name: string): Promise<ClusterHost>;

@@ -54,6 +54,8 @@ export interface StoredTask {
 	readonly letter: DeadLetterEnd | null;
 	readonly createdAtMs: number;
 	readonly endedAtMs: number | null;
+	/** Of a task that the hosts of a cluster share: the host that runs it, or ran it last. */
+	readonly host?: string;
 }
 
 export type DeadLetterEnd =
@@ -79,6 +81,8 @@ export interface StoredAttempt {
 	readonly response?: AgentResponse;
 	/** The end of its stderr output. */
 	readonly log: string;
+	/** Of a task that the hosts of a cluster share: its host. */
+	readonly host?: string;
 }
 
 export interface StoredPlan {

@@ -4,6 +4,7 @@
  */
 
 import type { ActionRequest, Outcome } from "../../src/core/outcome.js";
+import { RunningAttempts } from "../../src/engine/tasks/running-attempts.js";
 import { Tasks } from "../../src/engine/tasks/tasks.js";
 import type { AttemptOrder } from "../../src/engine/tasks/tasks-world.js";
 import type { Clock } from "../../src/ports/clock.js";
@@ -127,6 +128,7 @@ export async function createTasksHost({
 			clock: mortalClock,
 			...{ random, concurrency: { call: concurrency, worker: concurrency } },
 			newId: () => `id-${++ids}`,
+			running: new RunningAttempts(),
 			agents: {
 				specOf: (id) => specs.get(id) ?? null,
 				overBudget: () => host.spent,

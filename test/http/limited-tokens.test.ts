@@ -131,7 +131,7 @@ test("every route whose access depends on its subjects names them", () => {
 	for (const { name } of routes) {
 		const request = { params: { id: "x", message: "x" }, body: { agent: "a", tasks: {} } };
 		// A listed route reads the missing world and throws; an unlisted one returns null.
-		let found: readonly string[] | null = [];
+		let found: ReturnType<typeof subjectsOf> = [];
 		try {
 			found = subjectsOf(name, {} as never, request);
 		} catch {}

@@ -81,7 +81,9 @@ describe("the installed package", () => {
 	});
 
 	test("brings no PostgreSQL, and names the package that a cluster needs", async () => {
-		expect(existsSync(join(project, "node_modules", "pg"))).toBe(false);
+		for (const name of ["pg", "@dbos-inc"]) {
+			expect(existsSync(join(project, "node_modules", name))).toBe(false);
+		}
 		const home = join(project, "home");
 		const reeve = async (...args: string[]) => {
 			const program = join(project, "node_modules", "reeve", "dist", "cli", "main.js");

@@ -1,16 +1,26 @@
 /** The tables of a cluster on a real PostgreSQL. */
 
+import { execFileSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { DEFAULT_BREAKER } from "../../src/core/breaker.js";
 import { refuseToJoin } from "../../src/core/cluster.js";
 import { parseDatabaseUrl } from "../../src/core/database-url.js";
+import { beginShared, endShared } from "../../src/engine/shared-tasks/decide-shared.js";
+import { placedCalls } from "../../src/engine/shared-tasks/shared-tasks.js";
+import type { PlacedCall } from "../../src/engine/shared-tasks/shared-world.js";
+import { recordTask } from "../../src/engine/tasks/submission.js";
+import type { ClusterDatabase } from "../../src/ports/cluster.js";
+import type { Turn } from "../../src/ports/shared-tasks.js";
 import { openClusterDatabase } from "../../src/store/postgres/cluster-database.js";
+import { fleetOf } from "../engine/daemon-world.js";
 import { HOST_REPORT } from "../support/memory-cluster.js";
 import { describeWithPostgres } from "../support/needs.js";
 import { startPostgres, type TestPostgres } from "../support/postgres.js";
 
-const FILES = ["001-hosts.sql", "002-leases.sql"];
+const FILES = ["001-hosts.sql", "002-leases.sql", "003-tasks.sql"];
 
 async function open(url: string) {
 	const parsed = parseDatabaseUrl(url);
@@ -20,6 +30,39 @@ async function open(url: string) {
 
 const memberOf = (host: string, boot = "1") => ({ host, home: `home-${host}`, boot });
 const accept = () => null;
+
+/** Accepts a task and takes it from its queue, with every right that this needs. */
+async function runOneTask({ tasks }: ClusterDatabase): Promise<string | undefined> {
+	const member = memberOf("a");
+	const [spec] = placedCalls(fleetOf("tool: { kind: call, command: [x], placement: {} }").agents);
+	const { task, input } = recordTask(
+		{ agent: "p:tool", action: "go" },
+		{
+			...{ newId: randomUUID, nowMs: 0, options: {}, fingerprint: null },
+			specOf: () => spec as PlacedCall,
+		},
+	);
+	const shared = { task, runner: null, ticket: 1, permit: null, takeovers: 0 };
+	const events = [{ type: "circuit.changed", data: CHANGED } as const];
+	const none = { blockedSinceMs: null, cancelReason: null };
+	await tasks.accept(member, { shared: { ...shared, ...none }, input, events });
+	const over = new AbortController();
+	const run = async ({ taskId, ticket }: Turn) => {
+		await tasks.change(member, taskId, beginShared(member, ticket, "run", 1));
+		const end = { outcome: { ok: true, result: 1 } as const, log: "" };
+		await tasks.change(member, taskId, endShared("run", end, DEFAULT_BREAKER, Math.random));
+		await tasks.stranded();
+		over.abort();
+	};
+	await tasks.serve(member, [{ agent: "p:tool", slots: 1 }], run, over.signal);
+	const { shared: ended } = (await tasks.read(task.taskId)) ?? {};
+	// The task, and its place in the queue.
+	expect(await tasks.prune(Date.now() * 2, Date.now() * 2)).toBe(2);
+	expect(await tasks.read(task.taskId)).toBeNull();
+	return ended?.task.status;
+}
+
+const CHANGED = { from: "closed", to: "open", reason: "" } as const;
 
 describeWithPostgres("the tables of a cluster", () => {
 	let postgres: TestPostgres;
@@ -37,6 +80,7 @@ describeWithPostgres("the tables of a cluster", () => {
 		expect(await postgres.query("SELECT version FROM reeve.migrations", "empty")).toEqual([
 			{ version: 1 },
 			{ version: 2 },
+			{ version: 3 },
 		]);
 		await Promise.all(hosts.map((host) => host.close()));
 	});
@@ -110,6 +154,14 @@ describeWithPostgres("the tables of a cluster", () => {
 		expect(await database.beat(memberOf("a"), HOST_REPORT)).toBe(true);
 		expect(await database.setDraining("a", true)).toBe(true);
 		expect(await database.remove("a")).toBe("alive");
+		await expect(database.tasks.prepare(memberOf("a"))).rejects.toMatchObject({
+			code: "cluster_unavailable",
+			hint: expect.stringContaining("as the owner of the database"),
+		});
+		const options = ["--schema", "reeve_dbos", "--app-role", "daemon"];
+		execFileSync("node_modules/.bin/dbos", ["schema", postgres.url("roles"), ...options]);
+		await database.tasks.prepare(memberOf("a"));
+		expect(await runOneTask(database)).toBe("succeeded");
 		const offered = [{ agent: "p:a", onLost: "keep", leaseMs: 6_000 }] as const;
 		expect(await database.leases.offer(memberOf("a"), offered)).toHaveLength(1);
 		const assign = () => [
@@ -123,9 +175,9 @@ describeWithPostgres("the tables of a cluster", () => {
 		const url = await postgres.createDatabase("later");
 		const database = await open(url);
 		await database.prepare();
-		await postgres.query("INSERT INTO reeve.migrations VALUES (3, 1)", "later");
+		await postgres.query("INSERT INTO reeve.migrations VALUES (4, 1)", "later");
 		await database.prepare();
-		await postgres.query("INSERT INTO reeve.migrations VALUES (4, 3)", "later");
+		await postgres.query("INSERT INTO reeve.migrations VALUES (5, 4)", "later");
 		await expect(database.prepare()).rejects.toMatchObject({
 			code: "cluster_unavailable",
 			hint: "Upgrade Reeve on this host.",

@@ -70,6 +70,8 @@ function createMemoryDatabase(): MemoryDatabase {
 				rows.delete(host);
 				return "removed";
 			}),
+		// No test of the membership has any.
+		tasks: {} as ClusterDatabase["tasks"],
 		leases: createMemoryLeases({ nowMs: Date.now, hosts: () => [...rows.values()] }),
 		close: async () => {},
 	};

@@ -22,7 +22,8 @@ export async function runLetterList(
 	const limit = parsePositive(options.lines, "--lines");
 	const { client } = connect(env);
 	const query = { ...(await queryOf(options, client)), limit };
-	const { tasks } = await client.call("GET /api/v1/dead-letters", { query });
+	const { tasks, incomplete } = await client.call("GET /api/v1/dead-letters", { query });
+	if (incomplete) output.note(`shared tasks are missing: ${incomplete}`);
 	if (tasks.length === 0) await refuseUnknownAgent(client, query.agent);
 	if (options.json) output.json(tasks);
 	else if (tasks.length === 0) output.note("no dead letters");

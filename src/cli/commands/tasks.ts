@@ -34,7 +34,8 @@ export async function runTaskList(options: TaskListOptions, { output, env }: Cli
 		...(plan !== undefined && { plan: await resolvePlan(plan, client) }),
 		counts: "1" as const,
 	};
-	const { tasks, counts } = await client.call("GET /api/v1/tasks", { query });
+	const { tasks, counts, incomplete } = await client.call("GET /api/v1/tasks", { query });
+	if (incomplete) output.note(`shared tasks are missing: ${incomplete}`);
 	if (tasks.length === 0) await refuseUnknownAgent(client, query.agent);
 	if (options.json) {
 		output.json(tasks);
@@ -99,6 +100,7 @@ function describeTask(task: TaskDetailJson, { colors }: Output, nowMs: number): 
 		line("asked", `${task.agent} ${task.action}, ${ageOf(task.created_at, nowMs)} ago`),
 		`${"status:".padEnd(13)}${statusColor(task.status, colors)(status)}`,
 		line("reason", task.reason),
+		...optional("host", task.host ?? null),
 		...optional("next attempt", task.next_attempt_at),
 		...optional("replays", task.replay_of),
 		...optional("replayed as", task.replayed_as),
@@ -123,8 +125,9 @@ function describeAttempt(
 	const without = task.status === "succeeded" ? colors.green("answered") : "cancelled";
 	const how =
 		error === undefined ? without : colors.red(`${error.kind}: ${plainLine(error.message)}`);
+	const where = attempt.host === undefined ? "" : ` on ${attempt.host}`;
 	return [
-		`attempt ${n}, ${startedAt}, took ${took}: ${how}`,
+		`attempt ${n}${where}, ${startedAt}, took ${took}: ${how}`,
 		...(response === undefined
 			? []
 			: ["  response:", ...indented(JSON.stringify(response, null, 2)).map((line) => `  ${line}`)]),

@@ -4,16 +4,15 @@
  */
 
 import type { Permit } from "../../core/breaker.js";
-import type { Outcome } from "../../core/outcome.js";
-import { decideRetry, type RetryDecision } from "../../core/retry.js";
+import type { RetryDecision } from "../../core/retry.js";
 import type { AttemptEnd } from "../../ports/executor.js";
 import type { StoredTask } from "../../ports/task-store.js";
-import { endedAttempt, withoutLimits } from "./attempt.js";
 import { type Book, type Change, replaceIn } from "./book.js";
 import type { Breakers } from "./breakers.js";
 import type { CircuitGate } from "./circuit-gate.js";
+import { decideEnd } from "./decide-end.js";
 import { advancePlan, type PlanWorld } from "./plan-steps.js";
-import { stepTask, type TaskStep, taskErrorOf } from "./task-state.js";
+import type { TaskStep } from "./task-state.js";
 import type { TasksWorld } from "./tasks-world.js";
 
 export class AttemptEnds {
@@ -41,86 +40,42 @@ export class AttemptEnds {
 	/** Records the outcome of an attempt, with all consequences. */
 	async record(taskId: string, permit: Permit | null, end: AttemptEnd): Promise<void> {
 		await this.#book.commit((change) => {
-			const found = this.#book.task(taskId);
-			if (found === undefined) return;
+			const task = this.#book.task(taskId);
+			if (task === undefined) return;
 			const { outcome } = end;
-			const task = outcome === null ? found : withoutLimits(found, outcome);
-			const decision = outcome === null ? null : this.#decideRetry(change, task, outcome);
+			const { decision, recorded } = decideEnd(task, end, change.atMs, this.#world.random);
+			if (outcome?.ok === false && decision !== null) this.#log(change, task, decision);
 			if (permit !== null) {
 				const ended = outcome === null || decision === null ? null : { outcome, decision };
 				this.#breakers.settleIn(change, task.agentId, permit, ended);
 			}
-			if (task.running === null) return;
-			const durationMs = Math.max(0, change.atMs - task.running.startedAtMs);
-			change.transaction.putAttempt(endedAttempt(task, end, change.atMs));
-			if (outcome === null || decision === null) {
-				const cancelled = { reason: "cancelled while running", durationMs };
-				this.finish(change, task, stepTask(task, { type: "cancel" }, change.atMs, cancelled));
-			} else if (outcome.ok) {
-				this.#succeed(change, task, outcome.result, { reason: decision.reason, durationMs });
-			} else {
-				// Before the retry is enqueued, which needs it.
-				if (decision.type === "retry") change.after(() => this.#gate.keep(taskId, permit));
-				this.#fail(change, task, { outcome, decision, durationMs }, end.over);
+			if (recorded === null) return;
+			change.transaction.putAttempt(recorded.attempt);
+			if (outcome?.ok === true) this.#putResult(change, task, outcome.result);
+			if (decision?.type !== "retry") {
+				this.finish(change, task, recorded.step);
+				return;
 			}
+			// Before the retry is enqueued, which needs it.
+			change.after(() => this.#gate.keep(taskId, permit));
+			this.#retry(change, recorded.step, end.over);
 		});
 	}
 
-	#decideRetry(change: Change, task: StoredTask, outcome: Outcome): RetryDecision {
-		const { attempts: attempt, idempotent, agentId, taskId, correlationId } = task;
-		const facts = { attempt, outcome, idempotent, random: this.#world.random() };
-		const decision = decideRetry(facts, task.retry);
+	/** A line for each success would crowd out everything else in the log; the task's record contains them. */
+	#log(change: Change, { agentId, taskId, correlationId }: StoredTask, decision: RetryDecision) {
 		const ids = { agent: agentId, task: taskId, correlation_id: correlationId };
-		// A line for each success would crowd out everything else in the log; the task's record contains
-		// them.
-		if (!outcome.ok) change.after(() => this.#world.log.attemptFailed(decision.reason, ids));
-		return decision;
+		change.after(() => this.#world.log.attemptFailed(decision.reason, ids));
 	}
 
-	#succeed(
-		change: Change,
-		task: StoredTask,
-		result: unknown,
-		details: { readonly reason: string; readonly durationMs: number },
-	): void {
-		const { taskId, attempts: attempt } = task;
+	#putResult(change: Change, { taskId, planId, name }: StoredTask, result: unknown): void {
 		change.transaction.putTaskResult(taskId, result);
-		const plan = this.#book.plan(task.planId);
-		if (plan !== undefined) replaceIn(change, plan.results, task.name, result ?? null);
-		const step = stepTask(task, { type: "succeed", attempt }, change.atMs, details);
-		this.finish(change, task, step);
+		const plan = this.#book.plan(planId);
+		if (plan !== undefined) replaceIn(change, plan.results, name, result ?? null);
 	}
 
-	#fail(
-		change: Change,
-		task: StoredTask,
-		{
-			outcome,
-			decision,
-			durationMs,
-		}: {
-			readonly outcome: Extract<Outcome, { ok: false }>;
-			readonly decision: RetryDecision;
-			readonly durationMs: number;
-		},
-		/** When all processes of the attempt are gone, if that is later (T6). */
-		over: Promise<void> | undefined,
-	): void {
-		const { atMs } = change;
-		const { attempts: attempt } = task;
-		const failed = { reason: decision.reason, durationMs, error: outcome.error };
-		const error = taskErrorOf(outcome);
-		if (decision.type !== "retry") {
-			const letter = { type: "dead_letter", attempt } as const;
-			this.finish(change, task, stepTask(task, letter, atMs, { ...failed, with: { error } }));
-			return;
-		}
-		const { afterMs } = decision;
-		const next = { dueAtMs: atMs + afterMs, afterMs };
-		const step = stepTask(task, { type: "retry", attempt }, atMs, {
-			...failed,
-			with: { error, next },
-		});
+	/** `over`: when all processes of the attempt are gone, if that is later (T6). */
+	#retry(change: Change, step: TaskStep, over: Promise<void> | undefined): void {
 		this.#book.putTask(change, step);
 		change.after(() => {
 			if (over === undefined) this.#plans.enqueue(step.task);

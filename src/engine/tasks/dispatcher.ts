@@ -20,7 +20,7 @@ import type { Breakers, BreakerWrite } from "./breakers.js";
 import { CircuitGate } from "./circuit-gate.js";
 import type { PlanWorld } from "./plan-steps.js";
 import { ReadyQueue } from "./ready-queue.js";
-import { RunningAttempts } from "./running-attempts.js";
+import type { RunningAttempts } from "./running-attempts.js";
 import { stepTask, type TaskStep, untriedError } from "./task-state.js";
 import { type CallableSpec, callable, type TasksWorld } from "./tasks-world.js";
 
@@ -34,7 +34,7 @@ export class Dispatcher {
 	readonly #breakers: Breakers;
 	readonly #gate: CircuitGate;
 	readonly #ready = new ReadyQueue();
-	readonly #running = new RunningAttempts();
+	readonly #running: RunningAttempts;
 	readonly #delayed = new Map<string, () => void>();
 	readonly plans: PlanWorld;
 	readonly ends: AttemptEnds;
@@ -46,6 +46,7 @@ export class Dispatcher {
 
 	constructor(world: TasksWorld, book: Book, breakers: Breakers) {
 		this.#world = world;
+		this.#running = world.running;
 		this.#book = book;
 		this.#breakers = breakers;
 		this.#gate = new CircuitGate({

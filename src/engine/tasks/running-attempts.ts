@@ -1,6 +1,8 @@
 /** Running attempts: how many there are of each agent and of each kind, and how to cancel them. */
 
-import type { CallableSpec } from "./tasks-world.js";
+import type { CallSpec, WorkerSpec } from "../../config/spec.js";
+
+type CallableSpec = CallSpec | WorkerSpec;
 
 interface Running {
 	readonly agentId: string;

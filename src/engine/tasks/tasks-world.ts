@@ -5,6 +5,7 @@ import type { ActionRequest } from "../../core/outcome.js";
 import type { Clock } from "../../ports/clock.js";
 import type { AttemptEnd, Executor, LeftAlive } from "../../ports/executor.js";
 import type { Store } from "../../ports/store.js";
+import type { RunningAttempts } from "./running-attempts.js";
 
 /** An agent that accepts requests. */
 export type CallableSpec = CallSpec | WorkerSpec;
@@ -50,6 +51,8 @@ export interface TasksWorld {
 	readonly newId: () => string;
 	readonly agents: TaskAgents;
 	readonly executor: Pick<Executor, "endLeft">;
+	/** The running attempts of this host, also of tasks that it shares with others. */
+	readonly running: RunningAttempts;
 	/** How many attempts may run at once, over all agents of a kind (T10). */
 	readonly concurrency: Readonly<Record<CallableSpec["kind"], number>>;
 	readonly log: TaskLog;

@@ -124,6 +124,10 @@ export class Tasks {
 		return this.plan(planId);
 	}
 
+	has(taskId: string): boolean {
+		return this.#book.task(taskId) !== undefined || this.#world.store.readTask(taskId) !== null;
+	}
+
 	task(taskId: string): TaskDetail {
 		return this.#detail(this.#stored(taskId));
 	}

@@ -38,7 +38,11 @@ export interface Gate {
 	 * the credential is no longer valid, or if an agent that the path does not name is outside of the
 	 * limits of the caller's token. Null represents unknown agents.
 	 */
-	confine(caller: Caller, route: RouteSpec, subjects: () => readonly string[] | null): void;
+	confine(
+		caller: Caller,
+		route: RouteSpec,
+		subjects: () => readonly string[] | Promise<readonly string[]> | null,
+	): Promise<void>;
 	/** Throws if the caller's token or session has become invalid since it was admitted (A8). */
 	recheck(caller: Caller): void;
 	/** Aborts when the caller's token or session becomes invalid; null for a caller without one (A8). */
@@ -96,13 +100,13 @@ export function createGate(
 	return {
 		refuse,
 		recheck,
-		confine(caller, route, subjects) {
+		async confine(caller, route, subjects) {
 			recheck(caller);
 			if (route.limited !== "subjects") return;
 			const holds = holdsOf(caller);
 			const within = limitOf(holds);
 			if (within === null) return;
-			if (subjects()?.every((agent) => canSeeAgent(holds, agent))) return;
+			if ((await subjects())?.every((agent) => canSeeAgent(holds, agent))) return;
 			throw new ReeveError("forbidden", `this token is limited to ${within}`);
 		},
 		untilInvalid: (caller) => ("token" in caller ? tokens.untilInvalid(caller.token.id) : null),

@@ -18,10 +18,12 @@ interface World {
 	readonly engine: Engine;
 }
 
-type Find = (world: World, request: Request) => readonly string[];
+type Subjects = readonly string[] | Promise<readonly string[]>;
+type Find = (world: World, request: Request) => Subjects;
 
 const idOf = ({ params }: Request) => (params as { readonly id: string }).id;
-const ofTask: Find = ({ engine }, request) => [engine.tasks.task(idOf(request)).task.agentId];
+const ofTask: Find = ({ engine }, request) =>
+	engine.taskDesk.task(idOf(request)).then(({ task }) => [task.agentId]);
 const ofPlan: Find = ({ engine }, request) =>
 	engine.tasks.plan(idOf(request)).tasks.map(({ task }) => task.agentId);
 
@@ -59,11 +61,7 @@ const SUBJECTS: Readonly<Partial<Record<RouteName, Find>>> = {
 };
 
 /** Null if the route does not define it. Throws if the object does not exist. */
-export function subjectsOf(
-	name: RouteName,
-	world: World,
-	request: Request,
-): readonly string[] | null {
+export function subjectsOf(name: RouteName, world: World, request: Request): Subjects | null {
 	return SUBJECTS[name]?.(world, request) ?? null;
 }
 

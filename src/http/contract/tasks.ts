@@ -71,6 +71,7 @@ const attempt = z
 			.readonly()
 			.optional(),
 		response: response.optional().describe("the agent's response, if it reported a failure"),
+		host: z.string().optional().describe("the host of the cluster that ran it, of a shared task"),
 		log: z.string().optional().describe("the end of its stderr; only when reading a single task"),
 	})
 	.readonly()
@@ -97,6 +98,13 @@ const taskShape = z.object({
 	created_at: time,
 	ended_at: time.nullable(),
 	correlation_id: z.string(),
+	host: z
+		.string()
+		.nullable()
+		.optional()
+		.describe(
+			"the host of the cluster that runs it or ran it last; null for a task that no host has run yet, and for tasks of this host alone",
+		),
 	replay_of: z.string().nullable().describe("the dead letter that it replays"),
 	replayed_as: z.string().nullable().describe("for a dead letter: the task that replays it"),
 	discarded: z.boolean().describe("for a dead letter: whether it was discarded"),
@@ -138,6 +146,11 @@ export const submissionShape = {
 };
 
 const taskParams = z.object({ id: name.describe("the task") });
+const incomplete = z
+	.string()
+	.nullable()
+	.optional()
+	.describe("why the tasks that the hosts of a cluster share are missing; null if they are not");
 const taskPage = z.object({ tasks: listOf(task), next: nextPage });
 
 /** The errors of a task that a client waited for; the details contain the task. */
@@ -155,6 +168,8 @@ const REFUSALS = [
 	"queue_full",
 	"daemon_stopping",
 	"write_failed",
+	"cluster_off",
+	"cluster_unavailable",
 ] as const;
 
 export const taskRoutes = defineRoutes({
@@ -188,6 +203,7 @@ export const taskRoutes = defineRoutes({
 				.describe("`1` counts by status; `status`, `part` and `before` do not apply to the counts"),
 		}),
 		reply: taskPage.extend({
+			incomplete,
 			counts: z
 				.partialRecord(z.enum(TASK_STATUSES), z.number())
 				.readonly()
@@ -204,7 +220,7 @@ export const taskRoutes = defineRoutes({
 		params: taskParams,
 		query: z.object({ wait }),
 		reply: taskDetail,
-		errors: ["task_not_found"],
+		errors: ["task_not_found", "cluster_unavailable"],
 	},
 	"POST /api/v1/tasks/:id/cancel": {
 		summary: "Cancels a task after killing its running attempt.",
@@ -213,7 +229,7 @@ export const taskRoutes = defineRoutes({
 		limited: "subjects",
 		params: taskParams,
 		reply: taskDetail,
-		errors: ["task_not_found", "already_ended"],
+		errors: ["task_not_found", "already_ended", "cluster_unavailable"],
 	},
 	"GET /api/v1/dead-letters": {
 		summary: "Lists dead letters that are neither replayed nor discarded, newest first.",
@@ -221,7 +237,7 @@ export const taskRoutes = defineRoutes({
 		stores: "never",
 		limited: "filtered",
 		query: z.object({ ...page, agent: name.optional() }),
-		reply: taskPage,
+		reply: taskPage.extend({ incomplete }),
 		errors: [],
 	},
 	"POST /api/v1/dead-letters/:id/replay": {
@@ -240,6 +256,7 @@ export const taskRoutes = defineRoutes({
 			"agent_unavailable",
 			"queue_full",
 			"daemon_stopping",
+			"cluster_unavailable",
 		],
 	},
 	"POST /api/v1/dead-letters/:id/discard": {
@@ -249,6 +266,6 @@ export const taskRoutes = defineRoutes({
 		limited: "subjects",
 		params: taskParams,
 		reply: taskDetail,
-		errors: ["task_not_found", "not_a_dead_letter"],
+		errors: ["task_not_found", "not_a_dead_letter", "cluster_unavailable"],
 	},
 });

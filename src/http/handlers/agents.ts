@@ -47,7 +47,7 @@ export function createAgentHandlers(
 		},
 		"POST /api/v1/agents/:id/resume": async ({ params: { id } }) => {
 			const { outcome, ...resumed } = await engine.resume(id);
-			return { ...resumed, outcome, circuit_from: await engine.tasks.closeCircuit(id) };
+			return { ...resumed, outcome, circuit_from: await engine.taskDesk.closeCircuit(id) };
 		},
 		"POST /api/v1/agents/:id/answer": async ({ params, body }) => ({
 			outcome: await engine.answer(params.id, body.answer),
@@ -65,7 +65,7 @@ async function describeAgent(
 	const { spec, crash } = view.agent;
 	const environment = await parts.describeEnvironment(spec);
 	return {
-		...renderAgent(view, engine.tasks.views()(id), {
+		...renderAgent(view, engine.taskDesk.views()(id), {
 			host,
 			nowMs: clock.now().wallMs,
 			resources: resources.of(id),
@@ -112,7 +112,7 @@ function createAgentsList(
 
 	function render(views: readonly AgentView[]): readonly AgentJson[] {
 		const nowMs = clock.now().wallMs;
-		const viewOf = engine.tasks.views();
+		const viewOf = engine.taskDesk.views();
 		return views.map((view) => {
 			const { id } = view.agent;
 			return renderAgent(view, viewOf(id), { host, nowMs, resources: resources.of(id) });

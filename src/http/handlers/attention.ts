@@ -13,7 +13,7 @@ export function createAttentionHandlers(parts: HttpParts): Handlers<keyof typeof
 	return {
 		"GET /api/v1/needs-you": ({ sight }) => {
 			const now = { host, nowMs: clock.now().wallMs };
-			const viewOf = engine.tasks.views();
+			const viewOf = engine.taskDesk.views();
 			const dead = engine.inbox.list().filter(({ phase }) => phase === "dead");
 			const items = engine.list().flatMap((view) => {
 				const { id } = view.agent;

@@ -4,8 +4,8 @@ import { type ErrorCode, ReeveError } from "../../core/errors.js";
 import { isEnded } from "../../core/task.js";
 import { acceptWithRequest } from "../../engine/store-guard.js";
 import type { TaskSubmission } from "../../engine/tasks/submission.js";
+import type { TaskList } from "../../engine/tasks/task-desk.js";
 import type { TaskDetail } from "../../engine/tasks/tasks.js";
-import type { StoredTask } from "../../ports/task-store.js";
 import type { Visibility } from "../auth/gate.js";
 import type { Routes } from "../contract/routes.js";
 import type { taskRoutes } from "../contract/tasks.js";
@@ -20,6 +20,7 @@ export function createTaskHandlers({
 	engine,
 	store,
 }: HttpParts): Handlers<keyof typeof taskRoutes> {
+	const desk = engine.taskDesk;
 	/** Adds the hold of the agent's account to the reason. */
 	const render = (detail: TaskDetail) => {
 		const { status, agentId } = detail.task;
@@ -31,26 +32,25 @@ export function createTaskHandlers({
 		const rendered = renderTaskDetail(detail);
 		return hold === null ? rendered : { ...rendered, reason: hold.reason };
 	};
-	const list = (tasks: readonly StoredTask[], limit: number) => ({
-		tasks: tasks.map((task) => renderTask(task, store.readAttempts(task.taskId))),
-		next: tasks.length < limit ? null : (tasks.at(-1)?.taskId ?? null),
+	const list = ({ tasks, incomplete }: TaskList, limit: number) => ({
+		tasks: tasks.map(({ task, attempts }) => renderTask(task, attempts)),
+		next: tasks.length < limit ? null : (tasks.at(-1)?.task.taskId ?? null),
+		incomplete,
 	});
 	return {
 		"POST /api/v1/tasks": async (asked) => {
 			const submission = submissionOf(asked.body);
 			const options = submitOptions(asked);
-			const task = await acceptWithRequest(store, (request) =>
-				engine.tasks.submit(submission, { ...options, request }),
-			);
-			const waited = await engine.tasks.waitForTask(
-				task.taskId,
-				asked.query.wait ?? 0,
-				asked.dropped,
-			);
+			const task = desk.shares(submission.agent)
+				? await desk.submit(submission, options)
+				: await acceptWithRequest(store, (request) =>
+						desk.submit(submission, { ...options, request }),
+					);
+			const waited = await desk.wait(task.taskId, asked.query.wait ?? 0, asked.dropped);
 			if (asked.query.wait !== undefined) refuseFailed(waited);
 			return render(waited);
 		},
-		"GET /api/v1/tasks": ({ query, sight }) => {
+		"GET /api/v1/tasks": async ({ query, sight }) => {
 			const { agent, status, plan, part } = query;
 			const counted = {
 				...withinOf(sight),
@@ -65,27 +65,25 @@ export function createTaskHandlers({
 			const { sinceMs, ...rest } = pageOf(query);
 			const since = sinceMs === undefined ? {} : { sinceMs };
 			return {
-				...list(engine.tasks.tasks({ ...rest, ...since, ...wanted }), query.limit),
-				...(query.counts === "1" && { counts: engine.tasks.countTasks({ ...since, ...counted }) }),
+				...list(await desk.list({ ...rest, ...since, ...wanted }), query.limit),
+				...(query.counts === "1" && { counts: await desk.count({ ...since, ...counted }) }),
 			};
 		},
 		"GET /api/v1/tasks/:id": async ({ params, query, dropped }) =>
-			render(await engine.tasks.waitForTask(params.id, query.wait ?? 0, dropped)),
+			render(await desk.wait(params.id, query.wait ?? 0, dropped)),
 		"POST /api/v1/tasks/:id/cancel": async ({ params }) =>
-			renderTaskDetail(await engine.tasks.cancelTask(params.id, CANCEL_WAIT_MS)),
-		"GET /api/v1/dead-letters": ({ query, sight }) => {
+			renderTaskDetail(await desk.cancel(params.id, CANCEL_WAIT_MS)),
+		"GET /api/v1/dead-letters": async ({ query, sight }) => {
 			const wanted = {
 				...withinOf(sight),
 				...(query.agent !== undefined && { agent: query.agent }),
 			};
-			return list(engine.tasks.deadLetters.list({ ...pageOf(query), ...wanted }), query.limit);
+			return list(await desk.letters({ ...pageOf(query), ...wanted }), query.limit);
 		},
 		"POST /api/v1/dead-letters/:id/replay": async ({ params }) =>
-			renderTaskDetail(engine.tasks.task(await engine.tasks.deadLetters.replay(params.id))),
-		"POST /api/v1/dead-letters/:id/discard": async ({ params }) => {
-			await engine.tasks.deadLetters.discard(params.id);
-			return renderTaskDetail(engine.tasks.task(params.id));
-		},
+			renderTaskDetail(await desk.replay(params.id)),
+		"POST /api/v1/dead-letters/:id/discard": async ({ params }) =>
+			renderTaskDetail(await desk.discard(params.id)),
 	};
 }
 

@@ -179,7 +179,7 @@ function renderPresent({ engine, store, status, version }: Parts): string[] {
 		);
 	const callable = views.filter(({ agent }) => agent.spec.kind !== "session");
 	const circuits = callable.flatMap(({ agent }) => {
-		const { circuit } = engine.tasks.circuit(agent.id);
+		const { circuit } = engine.taskDesk.circuit(agent.id);
 		return CIRCUIT_STATES.map((state): readonly [Labels, number] => [
 			{ agent: agent.id, state },
 			circuit === state ? 1 : 0,
@@ -200,7 +200,7 @@ function renderPresent({ engine, store, status, version }: Parts): string[] {
 		),
 		renderGauge(
 			METRICS.health,
-			states(HEALTH_STATES, (view) => healthOf(view, engine.tasks.circuit(view.agent.id))),
+			states(HEALTH_STATES, (view) => healthOf(view, engine.taskDesk.circuit(view.agent.id))),
 		),
 		renderGauge(
 			METRICS.hibernated,

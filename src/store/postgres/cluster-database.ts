@@ -10,9 +10,11 @@ import {
 } from "../../core/cluster.js";
 import type { DatabaseTarget } from "../../core/database-url.js";
 import type { ClusterDatabase } from "../../ports/cluster.js";
-import { connectPool, explainFailure } from "./connect.js";
+import { connectPool, explainFailure, TASK_CONNECTIONS } from "./connect.js";
+import { createDbosQueues } from "./dbos-queues.js";
 import { createLeaseTable } from "./lease-table.js";
 import { migrate } from "./migrate.js";
+import { createSharedTasks } from "./shared-tasks.js";
 
 const CLOSE_MS_MAX = 1_000;
 /** One host joins at a time, because each decides from the rows of the others. */
@@ -32,6 +34,8 @@ export async function openClusterDatabase(
 	host: string,
 ): Promise<ClusterDatabase> {
 	const pool = await connectPool(target, host).catch(rethrow);
+	const taskPool = await connectPool(target, host, TASK_CONNECTIONS).catch(rethrow);
+	const queues = createDbosQueues(taskPool);
 	return {
 		prepare: () => migrate(pool).catch(rethrow),
 		join: (member, facts, refuse) => join(pool, member, facts, refuse).catch(rethrow),
@@ -66,9 +70,11 @@ export async function openClusterDatabase(
 			return rowCount === 1 ? "alive" : "unknown";
 		},
 		leases: createLeaseTable(pool),
+		tasks: createSharedTasks(taskPool, queues),
 		async close() {
+			const ended = queues.close().then(() => Promise.all([pool.end(), taskPool.end()]));
 			// A connection over a dead network waits for its end for minutes.
-			await Promise.race([pool.end(), sleep(CLOSE_MS_MAX, undefined, { ref: false })]);
+			await Promise.race([ended, sleep(CLOSE_MS_MAX, undefined, { ref: false })]);
 		},
 	};
 }

@@ -13,23 +13,31 @@ const CONNECTIONS_MAX = 3;
 const CONNECT_MS_MAX = 3_000;
 /** A statement is ended by the server first, so that a late one has no effect. */
 const STATEMENT_MS_MAX = 3_000;
-const ANSWER_MS_MAX = 4_000;
+/** How much longer than the server the client waits. */
+const ANSWER_MS_EXTRA = 1_000;
 const IDLE_MS_MAX = 60_000;
 
-export async function connectPool(target: DatabaseTarget, host: string): Promise<Pool> {
+/** For tasks: also one for each queue that is polled at once, and one that creates tables. */
+export const TASK_CONNECTIONS = { connections: 8, statementMs: 30_000 };
+
+export async function connectPool(
+	target: DatabaseTarget,
+	host: string,
+	{ connections = CONNECTIONS_MAX, statementMs = STATEMENT_MS_MAX } = {},
+): Promise<Pool> {
 	const { default: pg } = await loadPg();
 	const { user, password, database, tls, port } = target;
 	const config: PoolConfig = {
-		...{ host: target.host, port, max: CONNECTIONS_MAX, application_name: `reeve ${host}` },
+		...{ host: target.host, port, max: connections, application_name: `reeve ${host}` },
 		...(user !== null && { user }),
 		...(password !== null && { password }),
 		...(database !== null && { database }),
 		ssl: tls === null ? false : await readTls(tls),
 		connectionTimeoutMillis: CONNECT_MS_MAX,
 		idleTimeoutMillis: IDLE_MS_MAX,
-		statement_timeout: STATEMENT_MS_MAX,
+		statement_timeout: statementMs,
 		idle_in_transaction_session_timeout: STATEMENT_MS_MAX,
-		query_timeout: ANSWER_MS_MAX,
+		query_timeout: statementMs + ANSWER_MS_EXTRA,
 		keepAlive: true,
 		allowExitOnIdle: true,
 	};
