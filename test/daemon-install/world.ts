@@ -63,12 +63,8 @@ export function createServiceWorld(platform: "linux" | "darwin", asked: Partial<
 	) => {
 		const { output, said, results } = recordedOutput();
 		try {
-			const code = await command(
-				options,
-				output,
-				{ ...env, ...changed },
-				{ ...host, ...otherHost },
-			);
+			const cli = { output, env: { ...env, ...changed } };
+			const code = await command(options, cli, { ...host, ...otherHost });
 			return { code, said: said(), result: results(), error: null };
 		} catch (error) {
 			if (!(error instanceof ReeveError)) throw error;

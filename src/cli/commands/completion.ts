@@ -6,7 +6,7 @@ import { CLI_EXIT } from "../../core/cli-exit.js";
 import { plainLine } from "../../core/safe-text.js";
 import { connect } from "../connect.js";
 import type { COMPLETION_SHELLS } from "../groups/group.js";
-import type { Cli, Output } from "../output.js";
+import type { Cli } from "../output.js";
 
 /** The user is waiting after pressing Tab. */
 const ANSWER_MS_MAX = 500;
@@ -14,7 +14,7 @@ const ANSWER_MS_MAX = 500;
 export async function runCompletion(
 	shell: (typeof COMPLETION_SHELLS)[number],
 	{ json }: { readonly json?: boolean },
-	output: Output,
+	{ output }: Cli,
 ): Promise<number> {
 	const file = new URL(`../../../completions/reeve.${shell}`, import.meta.url);
 	const script = await readFile(file, "utf8");

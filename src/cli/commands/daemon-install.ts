@@ -12,7 +12,7 @@ import { writeWhole } from "../../home/update-file.js";
 import { countOf } from "../arguments.js";
 import { checkSocketPath } from "../connect.js";
 import { answers, isCode, makeHome } from "../daemon-process.js";
-import type { Output } from "../output.js";
+import type { Cli, Output } from "../output.js";
 import {
 	createManager,
 	gatherFacts,
@@ -35,8 +35,7 @@ const POLL_MS = 50;
 
 export async function runDaemonInstall(
 	options: InstallOptions,
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 	host: Host = thisHost(),
 ): Promise<number> {
 	const scope = scopeOf(options);
@@ -82,8 +81,7 @@ export async function runDaemonInstall(
 
 export async function runDaemonUninstall(
 	options: InstallOptions,
-	output: Output,
-	env: NodeJS.ProcessEnv,
+	{ output, env }: Cli,
 	host: Host = thisHost(),
 ): Promise<number> {
 	const scope = scopeOf(options);

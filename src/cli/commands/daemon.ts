@@ -25,11 +25,7 @@ interface JsonOption {
 }
 
 /** In the foreground: output, signals and exit code are passed through. */
-export async function runDaemonRun(
-	_options: { json?: boolean },
-	_output: Output,
-	env: NodeJS.ProcessEnv,
-): Promise<number> {
+export async function runDaemonRun(_options: { json?: boolean }, { env }: Cli): Promise<number> {
 	const { home, client } = connect(env);
 	if (await answers(client)) {
 		const { pid } = await client.call("GET /api/v1/daemon");

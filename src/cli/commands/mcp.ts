@@ -14,7 +14,7 @@ import { createSanitizer } from "../../core/safe-text.js";
 import { resolveHome } from "../../home/paths.js";
 import { readVersion } from "../../home/version.js";
 import { checkAgentId } from "../arguments.js";
-import type { Output } from "../output.js";
+import type { Cli } from "../output.js";
 
 export interface McpOptions {
 	readonly agent: string;
@@ -27,11 +27,7 @@ const ASK_WAIT = "50s";
 const CALL_WAIT = "10m";
 const LOG_LINES_MAX = 500;
 
-export async function runMcp(
-	options: McpOptions,
-	_output: Output,
-	env: NodeJS.ProcessEnv,
-): Promise<number> {
+export async function runMcp(options: McpOptions, { env }: Cli): Promise<number> {
 	const agent = checkAgentId(options.agent);
 	const token = await readToken(options, env);
 	const client = createClient(

@@ -1,9 +1,13 @@
 /** How a group of commands is added to the command line. */
 
 import type { Command } from "commander";
+import type { Cli } from "../output.js";
 
 /** A command: its arguments, its options and its surroundings. Returns the exit code. */
-type RunCommand = (...args: never[]) => Promise<number>;
+type RunCommand =
+	| ((options: never, cli: Cli) => Promise<number>)
+	| ((argument: never, options: never, cli: Cli) => Promise<number>)
+	| ((first: never, second: never, options: never, cli: Cli) => Promise<number>);
 /** Makes the action of a command from a function that loads it: only the command that runs is loaded. */
 export type Run = (load: () => Promise<RunCommand>) => (...args: unknown[]) => Promise<void>;
 /** Adds commands to the program. */
