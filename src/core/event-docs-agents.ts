@@ -322,6 +322,7 @@ export const AGENT_EVENT_DOCS = {
 			account: "account name; the agent's id if it has no `account`",
 			until: "when one of the agents tries again; null if the operator has to resume them",
 			reason: "the reason, as text",
+			host: "the host of the cluster whose agent hit it; omitted if it is this host",
 		},
 	},
 	"account.probing": {

@@ -143,7 +143,9 @@ export function noticeOf(event: ReeveEvent): Notice | null {
 		}
 		// Also sent after an exit at a limit, which has no notice of its own: this one includes the end time.
 		case "account.limited": {
-			const { until, reason } = event.data;
+			const { until, reason, host } = event.data;
+			// The host whose agent hit it sends the notice.
+			if (host !== undefined) return null;
 			const text = until === null ? reason : `${reason}; until ${until}`;
 			return make("usage_limit", `${who} has hit its usage limit`, text);
 		}

@@ -5,6 +5,7 @@ import { access, constants } from "node:fs/promises";
 import { availableParallelism, freemem, hostname, loadavg, totalmem } from "node:os";
 import { delimiter, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { createHostLimits, type HostLimits } from "../cluster/account-limits.js";
 import { createHostLeases, type HostLeases } from "../cluster/leases.js";
 import { createMembership, type Membership } from "../cluster/membership.js";
 import { expandVariables } from "../config/expand.js";
@@ -69,9 +70,20 @@ export function createLeases(membership: Membership, note: (event: NewEvent) => 
 	});
 }
 
+/** The usage limits that this host shares. */
+export function createLimits(settings: Settings): HostLimits {
+	return createHostLimits({
+		steadyMs: () => performance.now(),
+		random: Math.random,
+		sleep: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => {}),
+		isOff: () => settings.current.cluster === null,
+	});
+}
+
 export interface ClusterServiceParts {
 	readonly membership: Membership;
 	readonly leases: HostLeases;
+	readonly sharedLimits: HostLimits;
 	readonly home: Home;
 	readonly settings: Settings;
 	readonly version: string;
@@ -141,9 +153,10 @@ const hostOf = ({ host }: ClusterSettings) => host ?? hostNameOf(hostname());
 async function belongTo(
 	cluster: ClusterSettings,
 	boot: string,
-	{ membership, leases, home, version, runningAgents, learn, onDamage }: ClusterServiceParts,
+	parts: ClusterServiceParts,
 	signal: AbortSignal,
 ): Promise<void> {
+	const { membership, leases, sharedLimits, home, version, runningAgents, learn, onDamage } = parts;
 	const host = hostOf(cluster);
 	const found = targetOf(cluster.database, home, learn);
 	if (!found.ok) {
@@ -162,8 +175,12 @@ async function belongTo(
 		const { openClusterDatabase } = await import("../store/postgres/cluster-database.js");
 		return openClusterDatabase(found.target, host);
 	};
-	const serve = (database: ClusterDatabase, until: AbortSignal) =>
-		leases.run(member, database.leases, until);
+	const serve = async (database: ClusterDatabase, until: AbortSignal) => {
+		await Promise.all([
+			leases.run(member, database.leases, until),
+			sharedLimits.run(member, database.limits, until),
+		]);
+	};
 	await membership.run({ member, open, facts, serve }, signal);
 }
 

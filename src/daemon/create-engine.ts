@@ -13,6 +13,7 @@ import { createIds } from "../host/ordered-id.js";
 import { shimPath } from "../native/find-binary.js";
 import type { Executor } from "../ports/executor.js";
 import type { Leases } from "../ports/leases.js";
+import type { SharedLimits } from "../ports/shared-limits.js";
 import type { Store } from "../ports/store.js";
 import { realClock } from "../services/real-clock.js";
 import type { Environments } from "../sessions/agent-environment.js";
@@ -39,9 +40,10 @@ export function createEngine(parts: {
 	/** Removes the secrets of agents from a text. */
 	readonly redact: (text: string) => string;
 	readonly leases: Leases;
+	readonly sharedLimits: SharedLimits;
 }): Engine {
 	const { home, store, backends, executor, logger, onDamage, environments, redact } = parts;
-	const { leases } = parts;
+	const { leases, sharedLimits } = parts;
 	const vault = createFileVault(home.vault, { locks: home.locks, onDamage });
 	return new Engine({
 		store,
@@ -71,6 +73,7 @@ export function createEngine(parts: {
 		checkHealth: createHealthProbe(environments, ownerOf(home.dir)),
 		watchFiles: createFileWatcher(home.dir),
 		leases,
+		sharedLimits,
 		timezone: localTimezone(),
 		readPlan: (file) => loadPlan(file),
 		concurrency: DEFAULT_CONCURRENCY,

@@ -29,7 +29,12 @@ import { redactStore } from "../store/redacted-store.js";
 import { openStore } from "../store/sqlite/open-store.js";
 import { describeConfig } from "./agent-config.js";
 import { createBackends } from "./backends.js";
-import { clusterService, createClusterMembership, createLeases } from "./cluster-service.js";
+import {
+	clusterService,
+	createClusterMembership,
+	createLeases,
+	createLimits,
+} from "./cluster-service.js";
 import { dispatcherService, engineService, schedulerService } from "./core-services.js";
 import { createEngine, ownerOf } from "./create-engine.js";
 import { type DaemonLog, openDaemonLog } from "./daemon-log.js";
@@ -142,6 +147,7 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 	});
 	const cluster = createClusterMembership({ note, logger });
 	const leases = createLeases(cluster, note);
+	const sharedLimits = createLimits(settings);
 	const environments = createEnvironments(process.env, secrets.addValue);
 	const engine = createEngine({
 		home,
@@ -153,6 +159,7 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 		onDamage: damaged.add,
 		redact: secrets.redact,
 		leases,
+		sharedLimits,
 	});
 	backends.onExit((exit) => engine.exited(exit));
 
@@ -225,7 +232,7 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 		}),
 		remotesService(remotes, home),
 		clusterService({
-			...{ membership: cluster, leases, home, settings, version: identity.version },
+			...{ membership: cluster, leases, sharedLimits, home, settings, version: identity.version },
 			...{ learn: secrets.addValue, onDamage: damaged.add },
 			runningAgents: () => engine.list().filter(({ process }) => process === "running").length,
 		}),

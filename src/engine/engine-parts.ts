@@ -7,6 +7,7 @@ import type { Usage } from "../core/usage.js";
 import type { Calendar, Clock } from "../ports/clock.js";
 import type { EnvVault } from "../ports/env-vault.js";
 import type { Leases } from "../ports/leases.js";
+import type { SharedLimits } from "../ports/shared-limits.js";
 import type { Store } from "../ports/store.js";
 import type { WatchFiles } from "./file-watches.js";
 import type { AccountView } from "./limits/accounts.js";
@@ -44,6 +45,8 @@ export interface EngineParts extends CallWorld {
 	readonly sessions: SessionWorld;
 	/** Of agents that may run on several hosts; a host without a cluster has none. */
 	readonly leases?: Leases;
+	/** Usage limits that hosts of a cluster share; none without a cluster. */
+	readonly sharedLimits?: SharedLimits;
 	/** Of this host, for schedules without one of their own. */
 	readonly timezone: string;
 	readonly readPlan: ScheduleWorld["readPlan"];

@@ -10,6 +10,7 @@ import { needsFix } from "../core/attention.js";
 import { ReeveError } from "../core/errors.js";
 import type { RunExit } from "../ports/backend.js";
 import type { Leases, PlacementView } from "../ports/leases.js";
+import { NO_SHARED_LIMITS } from "../ports/shared-limits.js";
 import type { StoredExit, StoredRun } from "../ports/store.js";
 import { type AgentView, redactView, viewOf } from "./agent-view.js";
 import { Agents } from "./agents.js";
@@ -88,7 +89,7 @@ export class Engine {
 
 	constructor(parts: EngineParts) {
 		const agents = this.#agents;
-		const { store, clock, leases = NO_LEASES } = parts;
+		const { store, clock, leases = NO_LEASES, sharedLimits = NO_SHARED_LIMITS } = parts;
 		const drafts = new Drafts(clock);
 		this.#parts = parts;
 		this.#awaited = new AwaitedStarts(clock);
@@ -118,6 +119,7 @@ export class Engine {
 			...typed,
 			usage: this.#usage,
 			leases,
+			sharedLimits,
 			wake: (id: string) => this.#wakeToAttach(id),
 			hasQuestion: (id: string, runId: string) =>
 				(this.#screenQuestions.of(id, runId) ?? this.questions.openQuestion(id, runId)) !== null,

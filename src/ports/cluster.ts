@@ -2,6 +2,7 @@
 
 import type { ClusterHost, HostFacts, Member } from "../core/cluster.js";
 import type { LeaseTable } from "./leases.js";
+import type { LimitTable } from "./shared-limits.js";
 
 /** The shared database. Every call is bounded in time, and throws `cluster_unavailable` if it fails. */
 export interface ClusterDatabase {
@@ -24,6 +25,7 @@ export interface ClusterDatabase {
 	/** Only a silent host is removed. */
 	remove(host: string): Promise<"removed" | "alive" | "unknown">;
 	readonly leases: LeaseTable;
+	readonly limits: LimitTable;
 	close(): Promise<void>;
 }
 

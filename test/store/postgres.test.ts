@@ -10,7 +10,7 @@ import { HOST_REPORT } from "../support/memory-cluster.js";
 import { describeWithPostgres } from "../support/needs.js";
 import { startPostgres, type TestPostgres } from "../support/postgres.js";
 
-const FILES = ["001-hosts.sql", "002-leases.sql"];
+const FILES = ["001-hosts.sql", "002-leases.sql", "003-account-limits.sql"];
 
 async function open(url: string) {
 	const parsed = parseDatabaseUrl(url);
@@ -34,10 +34,8 @@ describeWithPostgres("the tables of a cluster", () => {
 		await Promise.all(hosts.map((host) => host.prepare()));
 		await Promise.all(hosts.map((host, at) => host.join(memberOf(`h${at}`), HOST_REPORT, accept)));
 		expect(await hosts[0]?.hosts()).toHaveLength(12);
-		expect(await postgres.query("SELECT version FROM reeve.migrations", "empty")).toEqual([
-			{ version: 1 },
-			{ version: 2 },
-		]);
+		const versions = await postgres.query("SELECT version FROM reeve.migrations", "empty");
+		expect(versions).toEqual(FILES.map((_, at) => ({ version: at + 1 })));
 		await Promise.all(hosts.map((host) => host.close()));
 	});
 
@@ -120,12 +118,13 @@ describeWithPostgres("the tables of a cluster", () => {
 	});
 
 	test("of a later release are used while they are compatible, and refused otherwise", async () => {
+		const next = FILES.length + 1;
 		const url = await postgres.createDatabase("later");
 		const database = await open(url);
 		await database.prepare();
-		await postgres.query("INSERT INTO reeve.migrations VALUES (3, 1)", "later");
+		await postgres.query(`INSERT INTO reeve.migrations VALUES (${next}, 1)`, "later");
 		await database.prepare();
-		await postgres.query("INSERT INTO reeve.migrations VALUES (4, 3)", "later");
+		await postgres.query(`INSERT INTO reeve.migrations VALUES (${next + 1}, ${next})`, "later");
 		await expect(database.prepare()).rejects.toMatchObject({
 			code: "cluster_unavailable",
 			hint: "Upgrade Reeve on this host.",

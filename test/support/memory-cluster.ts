@@ -11,6 +11,7 @@ import {
 import type { ClusterDatabase, ClusterView } from "../../src/ports/cluster.js";
 import { eventually } from "../faults/fleet-home.js";
 import { createMemoryLeases } from "./memory-leases.js";
+import { createMemoryLimits } from "./memory-limits.js";
 
 export const HOST_REPORT: HostFacts = {
 	...{ version: "1.2.3", labels: { zone: "a" }, advertise: null, adapters: ["claude"] },
@@ -71,6 +72,7 @@ function createMemoryDatabase(): MemoryDatabase {
 				return "removed";
 			}),
 		leases: createMemoryLeases({ nowMs: Date.now, hosts: () => [...rows.values()] }),
+		limits: createMemoryLimits(() => [...rows.values()]),
 		close: async () => {},
 	};
 }

@@ -12,6 +12,7 @@ import type { DatabaseTarget } from "../../core/database-url.js";
 import type { ClusterDatabase } from "../../ports/cluster.js";
 import { connectPool, explainFailure } from "./connect.js";
 import { createLeaseTable } from "./lease-table.js";
+import { createLimitTable } from "./limit-table.js";
 import { migrate } from "./migrate.js";
 
 const CLOSE_MS_MAX = 1_000;
@@ -66,6 +67,7 @@ export async function openClusterDatabase(
 			return rowCount === 1 ? "alive" : "unknown";
 		},
 		leases: createLeaseTable(pool),
+		limits: createLimitTable(pool),
 		async close() {
 			// A connection over a dead network waits for its end for minutes.
 			await Promise.race([pool.end(), sleep(CLOSE_MS_MAX, undefined, { ref: false })]);
