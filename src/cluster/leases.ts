@@ -5,19 +5,19 @@
  */
 
 import type { Member } from "../core/cluster.js";
+import { ReeveError } from "../core/errors.js";
 import {
 	decideStep,
 	endsAtMs,
 	type Lease,
+	type LostAnswer,
 	leaseTimes,
 	mayTake,
 	type Observed,
 	observe,
 } from "../core/lease.js";
-import { placeAgent } from "../core/placement.js";
 import type { Deadline } from "../ports/backend.js";
 import type {
-	Assignment,
 	LeasedAgents,
 	Leases,
 	LeaseTable,
@@ -25,6 +25,9 @@ import type {
 	PlacementView,
 } from "../ports/leases.js";
 import type { NewEvent } from "../ports/store.js";
+import { AskedAgents } from "./asked-agents.js";
+import { viewLease } from "./lease-view.js";
+import { sweepLeases } from "./sweep.js";
 
 /** How often the host looks at the leases of its agents, if none is renewed more often. */
 const TICK_MS_MAX = 2_500;
@@ -52,6 +55,7 @@ export interface LeaseParts {
 	/** The clock of this host since its boot, which continues while the host is suspended; null if there is none. */
 	readonly bootMs: () => number | null;
 	readonly steadyMs: () => number;
+	readonly wallMs: () => number;
 	/** Why the cluster is not available, as text; null if it is. */
 	readonly unavailable: () => string | null;
 	readonly note: (event: NewEvent) => void;
@@ -81,6 +85,9 @@ class ClusterLeases implements HostLeases {
 	#member: Member | null = null;
 	/** Whether the database may have offers of this host. */
 	#hasOffered = true;
+	/** While this host is a member. */
+	#table: LeaseTable | null = null;
+	readonly #asked = new AskedAgents();
 	#wake = () => {};
 	#stopWatch: (() => void) | null = null;
 
@@ -106,35 +113,19 @@ class ClusterLeases implements HostLeases {
 
 	view(agent: PlacedAgent): PlacementView {
 		const { id, placement } = agent;
-		const { onLost } = placement;
 		const held = this.#held.get(id);
 		if (held !== undefined && this.isHeld(id)) {
 			const { epoch, reason } = held;
-			return { state: "held", host: this.#member?.host ?? null, epoch, onLost, reason };
+			const about = { host: this.#member?.host ?? null, epoch, onLost: placement.onLost, reason };
+			return { ...about, state: "held", asksSinceMs: null };
 		}
-		const lease = this.#seen.get(id);
-		const about = { host: lease?.host ?? null, epoch: lease?.epoch ?? null, onLost };
-		const unavailable = this.#parts.unavailable() ?? this.#cannotHold(agent) ?? this.#problem;
-		if (unavailable !== null || lease === undefined) {
-			const reason = `waits for the cluster${unavailable === null ? "" : `: ${unavailable}`}`;
-			return { ...about, host: null, state: "unavailable", reason };
-		}
-		if (!lease.wanted) {
-			return { ...about, state: "down", reason: `was taken down on ${lease.reason}` };
-		}
-		if (lease.host === null || lease.home === this.#member?.home) {
-			const reason = `waits for a host: ${this.#unplaced.get(id) ?? "one is being chosen"}`;
-			return { ...about, host: null, state: "waiting", reason };
-		}
-		if (lease.leftMs > 0 || lease.boot === null) {
-			return { ...about, state: "elsewhere", reason: `runs on ${lease.host}` };
-		}
-		const next =
-			lease.onLost === "replace"
-				? "another host replaces it"
-				: `if that host is down permanently, run \`reeve host remove ${lease.host}\``;
-		const reason = `its host ${lease.host} does not renew its lease; ${next}`;
-		return { ...about, state: "lost", reason };
+		return viewLease(agent, {
+			lease: this.#seen.get(id) ?? null,
+			home: this.#member?.home ?? null,
+			unavailable: this.#parts.unavailable() ?? this.#cannotHold(agent) ?? this.#problem,
+			unplaced: this.#unplaced.get(id) ?? null,
+			asksSinceMs: this.#asked.sinceMs(id),
+		});
 	}
 
 	setWanted(id: string, wanted: boolean): void {
@@ -142,8 +133,23 @@ class ClusterLeases implements HostLeases {
 		this.#wake();
 	}
 
+	async answerLost(id: string, epoch: number, answer: LostAnswer): Promise<boolean> {
+		const reason = this.#parts.unavailable();
+		if (this.#table === null || reason !== null) {
+			const why = reason === null ? "" : `: ${reason}`;
+			throw new ReeveError("cluster_unavailable", `the cluster is not available${why}`);
+		}
+		const isDone = await this.#table.answer({ agent: id, epoch }, answer);
+		const lease = this.#seen.get(id);
+		if (isDone && lease?.epoch === epoch) this.#seen.set(id, { ...lease, answer });
+		if (isDone) this.#asked.answered(id);
+		this.#wake();
+		return isDone;
+	}
+
 	async run(member: Member, table: LeaseTable, signal: AbortSignal): Promise<void> {
 		this.#member = member;
+		this.#table = table;
 		this.#hasOffered = true;
 		while (!signal.aborted) {
 			let isSoon = false;
@@ -156,6 +162,7 @@ class ClusterLeases implements HostLeases {
 			}
 			await this.#pause(isSoon ? SOON_MS : this.#tickMs(), signal);
 		}
+		this.#table = null;
 	}
 
 	close(): void {
@@ -232,8 +239,20 @@ class ClusterLeases implements HostLeases {
 					await this.#stop(member, table, agent, lease);
 			}
 		}
-		const takable = free.filter((lease) => this.#mayTake(lease));
-		return takable.length > 0 && (await this.#sweep(member, table, takable, agents));
+		await this.#asked.look({
+			...{ table, agents: this.#agents, leases: this.#seen, observed: this.#observed },
+			...{ nowMs: this.#nowMs(), wallMs: this.#parts.wallMs() },
+		});
+		const takable = free.filter((lease) => this.#mayTake(lease)).map(({ agent }) => agent);
+		if (takable.length === 0) return false;
+		const made = await sweepLeases(takable, {
+			...{ table, agents, observed: this.#observed },
+			explain: (agent, reason) => {
+				if (reason === null) this.#unplaced.delete(agent);
+				else this.#unplaced.set(agent, reason);
+			},
+		});
+		return made.some(({ home }) => home === member.home);
 	}
 
 	/** From the moment it is sent: the database cannot have extended the lease before. */
@@ -347,40 +366,6 @@ class ClusterLeases implements HostLeases {
 		const nowMs = this.#nowMs();
 		const observed = this.#observed.get(lease.agent);
 		return observed !== undefined && mayTake(lease, observed, nowMs);
-	}
-
-	/** Returns whether this host got one. */
-	async #sweep(
-		member: Member,
-		table: LeaseTable,
-		takable: readonly Lease[],
-		agents: ReadonlyMap<string, PlacedAgent>,
-	): Promise<boolean> {
-		const names = takable.map(({ agent }) => agent);
-		const made = await table.sweep(names, (leases, hosts) => {
-			const extra = new Map<string, number>();
-			return leases.flatMap((lease): Assignment[] => {
-				const needs = agents.get(lease.agent);
-				// It has changed since this host looked.
-				const observed = this.#observed.get(lease.agent);
-				const { epoch, renewals } = lease;
-				if (needs === undefined || observed?.epoch !== epoch) return [];
-				if (observed.renewals !== renewals) return [];
-				const now = hosts.map((host) => ({
-					...host,
-					leases: host.leases + (extra.get(host.home) ?? 0),
-				}));
-				const { id: agent, cli } = needs;
-				const { labels } = needs.placement;
-				const { placed, reason } = placeAgent({ agent, cli, labels }, now);
-				this.#unplaced.set(agent, reason);
-				if (placed === null) return [];
-				extra.set(placed.home, (extra.get(placed.home) ?? 0) + 1);
-				return [{ ...placed, agent, epoch, renewals }];
-			});
-		});
-		for (const { agent } of made ?? []) this.#unplaced.delete(agent);
-		return made?.some(({ home }) => home === member.home) ?? false;
 	}
 }
 

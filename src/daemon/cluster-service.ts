@@ -54,6 +54,7 @@ export function createLeases(membership: Membership, note: (event: NewEvent) => 
 	return createHostLeases({
 		bootMs: readBootMs,
 		steadyMs: () => performance.now(),
+		wallMs: Date.now,
 		random: Math.random,
 		sleep: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => {}),
 		every(ms, run) {

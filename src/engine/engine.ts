@@ -17,6 +17,7 @@ import { Agents } from "./agents.js";
 import { Drafts } from "./attending/drafts.js";
 import { FinishedTurns } from "./attending/finished-turns.js";
 import { Inbox } from "./attending/inbox.js";
+import { LostHosts } from "./attending/lost-hosts.js";
 import { OpenQuestions } from "./attending/open-questions.js";
 import { Questions } from "./attending/questions.js";
 import { ScreenQuestions } from "./attending/screen-questions.js";
@@ -98,8 +99,9 @@ export class Engine {
 		this.questions = new Questions(store, clock);
 		this.#screenQuestions = new ScreenQuestions(store, clock, typing);
 		this.finished = new FinishedTurns(store, clock);
+		const lost = new LostHosts(leases, store, clock);
 		this.people = new OpenQuestions({
-			agents,
+			...{ agents, lost },
 			sessions: parts.sessions,
 			asked: this.questions,
 			screen: this.#screenQuestions,
@@ -135,7 +137,7 @@ export class Engine {
 			ownersOfRuns: new Map(),
 		};
 		this.#leases = leases;
-		attachLeases(leases, { agents, gate: this.#gate, onError: parts.onError });
+		attachLeases(leases, { agents, gate: this.#gate, lost, onError: parts.onError });
 		this.#fleets = new PinnedFleets({
 			...shared,
 			added: (agent) => this.#add(agent, null),

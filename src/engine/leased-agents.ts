@@ -2,16 +2,18 @@
 
 import type { Leases } from "../ports/leases.js";
 import type { Agents } from "./agents.js";
+import type { LostHosts } from "./attending/lost-hosts.js";
 import { placedOf } from "./placement.js";
 import type { AgentRunner } from "./runs/agent-runner.js";
 
 interface LeasedWorld {
 	readonly agents: Agents;
 	readonly gate: { startWaiting(): void };
+	readonly lost: LostHosts;
 	readonly onError: (agentId: string, error: unknown) => void;
 }
 
-export function attachLeases(leases: Leases, { agents, gate, onError }: LeasedWorld): void {
+export function attachLeases(leases: Leases, { agents, gate, lost, onError }: LeasedWorld): void {
 	const stopping = new Set<string>();
 	const stop = async (runner: AgentRunner, graceMs: number, reason: string) => {
 		await runner.hold(graceMs, reason);
@@ -39,6 +41,13 @@ export function attachLeases(leases: Leases, { agents, gate, onError }: LeasedWo
 				.catch((error: unknown) => onError(id, error))
 				.finally(() => stopping.delete(id));
 		},
+		asks(id, notifies) {
+			const agent = agents.get(id)?.snapshot().agent;
+			if (agent === undefined) return;
+			lost.asked(agent, notifies).catch((error: unknown) => onError(id, error));
+		},
+		asksNoMore: (id, epoch) =>
+			void lost.gone(id, epoch).catch((error: unknown) => onError(id, error)),
 		extended: (id, deadline) => agents.get(id)?.session?.extend(deadline),
 	});
 }

@@ -32,8 +32,9 @@ export const NO_LEASES: Leases = {
 	isHeld: () => false,
 	deadline: () => null,
 	view: ({ placement: { onLost } }) => ({
-		...{ state: "unavailable", host: null, epoch: null, onLost },
+		...{ state: "unavailable", host: null, epoch: null, onLost, asksSinceMs: null },
 		reason: "has `placement`, and this host belongs to no cluster",
 	}),
 	setWanted() {},
+	answerLost: async () => false,
 };

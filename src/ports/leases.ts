@@ -1,7 +1,13 @@
 /** The leases of agents that may run on several hosts: for the engine, and in the shared database of a cluster. */
 
 import type { Member } from "../core/cluster.js";
-import type { Lease, OnLost, PlacementSettings, PlacementState } from "../core/lease.js";
+import type {
+	Lease,
+	LostAnswer,
+	OnLost,
+	PlacementSettings,
+	PlacementState,
+} from "../core/lease.js";
 import type { Placed, PlacementHost } from "../core/placement.js";
 import type { Deadline } from "./backend.js";
 
@@ -28,6 +34,8 @@ export interface PlacementView {
 	readonly epoch: number | null;
 	readonly onLost: OnLost;
 	readonly reason: string;
+	/** Since when an operator is asked what happens, because its host is lost; null if none is. */
+	readonly asksSinceMs: number | null;
 }
 
 /** The agents of this host, as their leases need them. */
@@ -42,6 +50,10 @@ export interface LeasedAgents {
 	lost(id: string, graceMs: number, reason: string): void;
 	/** Its run may go on until then; a time of 0 is no limit. */
 	extended(id: string, deadline: Deadline): void;
+	/** An operator must decide about it; `notifies`: this is the host that notifies people. */
+	asks(id: string, notifies: boolean): void;
+	/** There is no longer anything to decide. */
+	asksNoMore(id: string, epoch: number): void;
 }
 
 export interface Leases {
@@ -53,6 +65,8 @@ export interface Leases {
 	view(agent: PlacedAgent): PlacementView;
 	/** An operator wants it to run, or not, on whichever host. */
 	setWanted(id: string, wanted: boolean): void;
+	/** Decides about an agent whose host is lost. False if that is no longer to be decided. */
+	answerLost(id: string, epoch: number, answer: LostAnswer): Promise<boolean>;
 }
 
 /** An agent that a host could run. */
@@ -81,6 +95,10 @@ export interface LeaseTable {
 	claim(member: Member, lease: HeldLease & OfferedAgent): Promise<number | null>;
 	/** False if it is outdated. */
 	release(member: Member, lease: HeldLease): Promise<boolean>;
+	/** True for the first host that asks about the loss of this holder. */
+	ask(lease: HeldLease): Promise<boolean>;
+	/** Records the decision about the loss of this holder; false if it is outdated. */
+	answer(lease: HeldLease, answer: LostAnswer): Promise<boolean>;
 	/** Whether the agent is to run on any host. */
 	setWanted(agent: string, wanted: boolean, by: string): Promise<void>;
 	/**

@@ -1,6 +1,7 @@
 /** Agents that may run on several hosts, as the engine of one of them treats them. */
 
 import { beforeEach, expect, test } from "vitest";
+import { noticeOf } from "../../src/core/notice.js";
 import { renderAgent } from "../../src/http/agent-json.js";
 import { createDaemonWorld, type DaemonWorld, fleetOf } from "./daemon-world.js";
 import { createScriptedSessions } from "./scripted-sessions.js";
@@ -93,4 +94,46 @@ test("`down` takes it down on whichever host it runs", async () => {
 	world.leases.grant("p:a", DEADLINE);
 	await world.settle();
 	expect(starts()).toEqual([]);
+});
+
+test("a lost host is a question: people are notified by one host, and the answer goes to the database", async () => {
+	void world.engine.up(FLEET, "*");
+	await world.pass(1_000);
+	expect(agent().question).toBeNull();
+	world.leases.lose("p:a", true);
+	await world.settle();
+	const question = agent().question;
+	expect(question).toMatchObject({ kind: "lost_host", agent: "p:a", askedAtMs: 1_000 });
+	expect(question?.choices.map(({ label }) => label)).toEqual([
+		"Wait for there",
+		"Start it on another host",
+	]);
+	const circuit = world.engine.tasks.views()("p:a");
+	const shown = renderAgent(agent(), circuit, { host: "here", nowMs: 0 });
+	expect(shown.status).toMatchObject({ state: "asks_you", needs_you: true });
+	const notices = () => world.store.events.map(noticeOf).filter((each) => each !== null);
+	expect(notices()).toMatchObject([{ kind: "question", question: { id: question?.id } }]);
+	const by = { by: "owner", who: "0", correlationId: "1" } as const;
+	const { people } = world.engine;
+	await expect(people.answer("p:a", "lost-1", { choice: "replace" }, by)).rejects.toThrow(
+		"no longer open",
+	);
+	await expect(people.answer("p:a", "lost-2", { text: "replace" }, by)).rejects.toThrow("choice");
+	await expect(people.answer("p:a", "lost-2", { choice: 3 }, by)).rejects.toThrow("no choice 3");
+	expect(await people.answer("p:a", "lost-2", { choice: "replace" }, by)).toEqual({
+		label: "Start it on another host",
+		outcome: null,
+	});
+	expect(world.leases.answers).toEqual([["p:a", 2, "replace"]]);
+	world.leases.find("p:a");
+	await world.settle();
+	expect(agent().question).toBeNull();
+	world.leases.lose("p:a", false);
+	await world.settle();
+	expect(notices()).toHaveLength(1);
+	const types = world.store.events.map(({ type }) => type).filter((type) => /question/.test(type));
+	expect(types).toEqual([
+		...["agent.question_asked", "agent.question_answered", "agent.question_gone"],
+		"agent.question_asked",
+	]);
 });

@@ -161,4 +161,62 @@ describeWithPostgres("agents that several hosts could run", () => {
 		const worst = Math.round(Math.max(0, ...takeovers));
 		console.log(`${rounds} rounds, ${takeovers.length} takeovers, the longest ${worst} ms`);
 	});
+
+	test("with `ask`, an operator decides whether another host replaces an agent whose host is lost", {
+		timeout: 480_000,
+	}, async () => {
+		const shared = temporaryFolder();
+		const { hosts } = await createCluster({ agents: ["a0"], shared, onLost: "ask" });
+		const find = async (): Promise<readonly [Host, Host[]]> => {
+			await eventually(async () => (await runningOn(hosts)).size === 1, "the agent runs");
+			const name = (await runningOn(hosts)).get("a0");
+			const holder = hosts.find((host) => host.name === name);
+			if (holder === undefined) throw new Error("it runs nowhere");
+			return [holder, hosts.filter((host) => host !== holder)];
+		};
+		const asks = async ({ home }: Host) => {
+			const [agent] = await home.ps();
+			return agent?.status.state === "asks_you" && agent.question?.kind === "lost_host";
+		};
+		const everyAsks = (others: readonly Host[], expected: boolean) =>
+			eventually(
+				async () => (await Promise.all(others.map(asks))).every((each) => each === expected),
+				`all other hosts ask: ${expected}`,
+				120_000,
+				200,
+			);
+		const notices = async (others: readonly Host[]) =>
+			(
+				await Promise.all(others.map(({ home }) => home.must("events", "--type", "agent.asks")))
+			).flatMap((text) => text.match(/agent\.asks/g) ?? []).length;
+
+		const [first, others] = await find();
+		const heal = await cause("host killed", first);
+		await everyAsks(others, true);
+		expect(await notices(others)).toBe(1);
+		const [one, two] = others as [Host, Host];
+		expect(await one.home.must("answer", "p:a0")).toContain(`Wait for ${first.name}`);
+		await one.home.must("answer", "p:a0", "wait");
+		await everyAsks(others, false);
+		expect((await runningOn(others)).size).toBe(0);
+		expect((await one.home.ps())[0]?.status.why).toContain(`reeve host remove ${first.name}`);
+		await heal();
+		// It has come back, and another loss is another question.
+		const [second] = await find();
+		expect(second.name).toBe(first.name);
+		const healAgain = await cause("host killed", first);
+		await everyAsks(others, true);
+		await two.home.must("answer", "p:a0", "replace");
+		await eventually(
+			async () => (await runningOn(others)).size === 1,
+			"another host replaces it",
+			120_000,
+			200,
+		);
+		await everyAsks(others, false);
+		await healAgain();
+		await eventually(async () => (await runningOn(hosts)).size === 1, "it runs once");
+		expect(ledgerOf(shared).filter((line) => line.startsWith("DUPLICATE"))).toEqual([]);
+		expect(alive(shared)).toEqual(["a0"]);
+	});
 });

@@ -122,6 +122,29 @@ function leaseSuite(open: () => Promise<TestTable>): void {
 		},
 	);
 
+	test("with `ask`, an operator decides about each holder that is lost, and one host asks", async () => {
+		const epoch = await hold("ask");
+		const holder = { agent: "p:a", epoch };
+		// While it is held, there is nothing to decide.
+		expect(await world.table.answer(holder, "replace")).toBe(false);
+		await world.expire();
+		expect(await world.table.ask(holder)).toBe(true);
+		expect(await world.table.ask(holder)).toBe(false);
+		expect(await world.table.ask({ agent: "p:a", epoch: epoch - 1 })).toBe(false);
+		expect(await world.table.answer({ agent: "p:a", epoch: epoch - 1 }, "replace")).toBe(false);
+		expect(await world.table.answer(holder, "wait")).toBe(true);
+		expect(await read("ask")).toMatchObject({ answer: "wait" });
+		expect(await world.table.sweep(["p:a"], assignTo("b"))).toEqual([]);
+		expect(await world.table.answer(holder, "replace")).toBe(true);
+		expect(await world.table.sweep(["p:a"], assignTo("b"))).toHaveLength(1);
+		const [lease] = await world.table.offer(B, [offerOf("ask")]);
+		expect(lease).toMatchObject({ host: "b", answer: null });
+		// The next holder is a new question.
+		const next = (await world.table.claim(B, { ...offerOf("ask"), epoch: lease?.epoch ?? 0 })) ?? 0;
+		await world.expire();
+		expect(await world.table.ask({ agent: "p:a", epoch: next })).toBe(true);
+	});
+
 	test("a renewal between the look and the assignment prevents it", async () => {
 		const epoch = await hold();
 		await world.expire();

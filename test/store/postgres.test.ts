@@ -10,7 +10,10 @@ import { HOST_REPORT } from "../support/memory-cluster.js";
 import { describeWithPostgres } from "../support/needs.js";
 import { startPostgres, type TestPostgres } from "../support/postgres.js";
 
-const FILES = ["001-hosts.sql", "002-leases.sql", "003-account-limits.sql"];
+const FILES = [
+	...["001-hosts.sql", "002-leases.sql", "003-account-limits.sql"],
+	...["004-lost-answers.sql"],
+];
 
 async function open(url: string) {
 	const parsed = parseDatabaseUrl(url);

@@ -22,6 +22,7 @@ export function createMemoryLeases(world: {
 }): MemoryLeases {
 	const rows = new Map<string, Row>();
 	const offers = new Map<string, readonly string[]>();
+	const asked = new Map<string, number>();
 	let failure: Error | null = null;
 	const answer = async <T>(value: () => T): Promise<T> => {
 		if (failure !== null) throw failure;
@@ -34,7 +35,10 @@ export function createMemoryLeases(world: {
 	});
 	const change = (agent: string, changes: Partial<Row>) => {
 		const row = rows.get(agent);
-		if (row !== undefined) rows.set(agent, { ...row, ...changes });
+		if (row === undefined) return;
+		// An answer is about one holder.
+		const isNew = changes.epoch !== undefined && changes.epoch !== row.epoch;
+		rows.set(agent, { ...row, ...(isNew && { answer: null }), ...changes });
 	};
 	const isMember = ({ host, home, boot }: Member) =>
 		world.hosts().some((each) => each.host === host && each.home === home && each.boot === boot);
@@ -56,7 +60,7 @@ export function createMemoryLeases(world: {
 				return agents.map(({ agent, onLost, leaseMs }) => {
 					const made = { agent, onLost, leaseMs, epoch: 0, renewals: 0, host: null, home: null };
 					const row = rows.get(agent) ?? {
-						...{ ...made, boot: null, wanted: true, reason: "" },
+						...{ ...made, boot: null, wanted: true, reason: "", answer: null },
 						expiresAtMs: world.nowMs(),
 					};
 					rows.set(agent, row);
@@ -91,6 +95,20 @@ export function createMemoryLeases(world: {
 					return false;
 				}
 				change(agent, { host: null, home: null, boot: null, epoch: epoch + 1 });
+				return true;
+			}),
+		ask: ({ agent, epoch }) =>
+			answer(() => {
+				const row = rows.get(agent);
+				if (row?.epoch !== epoch || asked.get(agent) === epoch) return false;
+				asked.set(agent, epoch);
+				return true;
+			}),
+		answer: ({ agent, epoch }, given) =>
+			answer(() => {
+				const row = rows.get(agent);
+				if (row?.epoch !== epoch || row.expiresAtMs > world.nowMs()) return false;
+				change(agent, { answer: given });
 				return true;
 			}),
 		setWanted: (agent, wanted, by) =>

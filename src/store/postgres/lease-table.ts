@@ -2,7 +2,7 @@
 
 import type { Pool, PoolClient } from "pg";
 import type { Member } from "../../core/cluster.js";
-import type { Lease } from "../../core/lease.js";
+import type { Lease, OnLost } from "../../core/lease.js";
 import type { PlacementHost } from "../../core/placement.js";
 import type { Assignment, LeaseTable } from "../../ports/leases.js";
 import { explainFailure } from "./connect.js";
@@ -11,18 +11,35 @@ import { explainFailure } from "./connect.js";
 const SWEEP_LOCK = 7_237_311_003;
 const LEFT_MS = "(extract(epoch FROM l.expires_at - clock_timestamp()) * 1000)::float8 AS left_ms";
 const KNOWN = "EXISTS (SELECT FROM reeve.hosts h WHERE h.host = l.host AND h.home = l.home)";
+/** An answer is about one holder. */
+const ANSWER = "(CASE WHEN l.answered_epoch = l.epoch THEN l.answer END)";
 /** As `isFree` in core. */
 const FREE = `(l.host IS NULL
 	OR (l.boot IS NULL AND (l.expires_at <= clock_timestamp() OR NOT ${KNOWN}))
 	OR (l.boot IS NOT NULL AND l.on_lost = 'keep' AND NOT ${KNOWN})
 	OR (l.boot IS NOT NULL AND l.expires_at <= clock_timestamp()
-		AND (l.on_lost = 'replace' OR (l.on_lost = 'ask' AND NOT ${KNOWN}))))`;
+		AND (l.on_lost = 'replace' OR (l.on_lost = 'ask' AND (NOT ${KNOWN} OR ${ANSWER} = 'replace')))))`;
 const COLUMNS = `l.agent, l.epoch::float8, l.renewals::float8, l.host, l.home, l.boot, l.on_lost,
-	l.lease_ms, l.wanted, l.reason, ${LEFT_MS}, ${KNOWN} AS is_host_known`;
+	l.lease_ms, l.wanted, l.reason, ${ANSWER} AS answer, ${LEFT_MS}, ${KNOWN} AS is_host_known`;
 /** The daemon that writes is the one of its host. */
 const IS_MEMBER =
 	"EXISTS (SELECT FROM reeve.hosts m WHERE m.host = $1 AND m.home = $2 AND m.boot = $3)";
 const UNTIL = "clock_timestamp() + make_interval(secs => l.lease_ms / 1000.0)";
+
+interface LeaseRow
+	extends Pick<
+		Lease,
+		"agent" | "epoch" | "renewals" | "host" | "home" | "boot" | "wanted" | "reason" | "answer"
+	> {
+	readonly on_lost: OnLost;
+	readonly lease_ms: number;
+	readonly left_ms: number;
+	readonly is_host_known: boolean;
+}
+
+interface HostRow extends Omit<PlacementHost, "ageMs"> {
+	readonly age_ms: number;
+}
 
 export function createLeaseTable(pool: Pool): LeaseTable {
 	const rethrow = (error: unknown): never => {
@@ -54,7 +71,7 @@ export function createLeaseTable(pool: Pool): LeaseTable {
 		},
 		async renew(member, held) {
 			const { rows } = await pool
-				.query(
+				.query<{ readonly agent: string }>(
 					`UPDATE reeve.leases l SET expires_at = ${UNTIL}, renewals = l.renewals + 1
 						FROM unnest($4::text[], $5::bigint[]) AS mine (agent, epoch)
 						WHERE l.agent = mine.agent AND l.epoch = mine.epoch AND l.host = $1 AND l.home = $2
@@ -67,7 +84,7 @@ export function createLeaseTable(pool: Pool): LeaseTable {
 		},
 		async claim(member, { agent, epoch, onLost, leaseMs }) {
 			const { rows } = await pool
-				.query(
+				.query<{ readonly epoch: number }>(
 					`UPDATE reeve.leases l SET boot = $3, host = $1, epoch = l.epoch + 1, on_lost = $6,
 							lease_ms = $7::int,
 							expires_at = clock_timestamp() + make_interval(secs => $7::int / 1000.0)
@@ -89,6 +106,26 @@ export function createLeaseTable(pool: Pool): LeaseTable {
 				.catch(rethrow);
 			return rowCount === 1;
 		},
+		async ask({ agent, epoch }) {
+			const { rowCount } = await pool
+				.query(
+					`UPDATE reeve.leases SET asked_epoch = $2
+						WHERE agent = $1 AND epoch = $2 AND asked_epoch IS DISTINCT FROM $2`,
+					[agent, epoch],
+				)
+				.catch(rethrow);
+			return rowCount === 1;
+		},
+		async answer({ agent, epoch }, answer) {
+			const { rowCount } = await pool
+				.query(
+					`UPDATE reeve.leases SET answer = $3, answered_epoch = $2
+						WHERE agent = $1 AND epoch = $2 AND expires_at <= clock_timestamp()`,
+					[agent, epoch, answer],
+				)
+				.catch(rethrow);
+			return rowCount === 1;
+		},
 		async setWanted(agent, wanted, by) {
 			await pool
 				.query(
@@ -106,7 +143,7 @@ export function createLeaseTable(pool: Pool): LeaseTable {
 const keyOf = ({ host, home, boot }: Member) => [host, home, boot];
 
 async function readLeases(pool: Pool, agents: readonly string[]): Promise<readonly Lease[]> {
-	const { rows } = await pool.query(
+	const { rows } = await pool.query<LeaseRow>(
 		`SELECT ${COLUMNS} FROM reeve.leases l WHERE l.agent = ANY ($1)`,
 		[agents],
 	);
@@ -118,17 +155,18 @@ async function sweep(
 	agents: readonly string[],
 	decide: Parameters<LeaseTable["sweep"]>[1],
 ): Promise<readonly Assignment[] | null> {
-	const { rows: locks } = await client.query("SELECT pg_try_advisory_xact_lock($1) AS mine", [
-		SWEEP_LOCK,
-	]);
+	const { rows: locks } = await client.query<{ readonly mine: boolean }>(
+		"SELECT pg_try_advisory_xact_lock($1) AS mine",
+		[SWEEP_LOCK],
+	);
 	if (locks[0]?.mine !== true) return null;
-	const { rows } = await client.query(
+	const { rows } = await client.query<LeaseRow>(
 		`SELECT ${COLUMNS} FROM reeve.leases l WHERE l.agent = ANY ($1) AND l.wanted AND ${FREE}
 			ORDER BY l.agent`,
 		[agents],
 	);
 	if (rows.length === 0) return [];
-	const { rows: hosts } = await client.query(
+	const { rows: hosts } = await client.query<HostRow>(
 		`SELECT h.host, h.home, h.labels, h.adapters, h.cpus, h.load, h.draining, h.offers,
 				(greatest(0, extract(epoch FROM clock_timestamp() - h.seen_at)) * 1000)::float8 AS age_ms,
 				(SELECT count(*) FROM reeve.leases l WHERE l.home = h.home)::int AS leases
@@ -164,21 +202,15 @@ async function inTransaction<T>(pool: Pool, work: (client: PoolClient) => Promis
 	}
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a row of the driver
-function leaseOf(row: any): Lease {
+function leaseOf(row: LeaseRow): Lease {
+	const { agent, epoch, renewals, host, home, boot, wanted, reason, answer } = row;
 	return {
-		...{ agent: row.agent, epoch: row.epoch, renewals: row.renewals, host: row.host },
-		...{ home: row.home, boot: row.boot, onLost: row.on_lost, leaseMs: row.lease_ms },
-		...{ leftMs: row.left_ms, isHostKnown: row.is_host_known, wanted: row.wanted },
-		reason: row.reason,
+		...{ agent, epoch, renewals, host, home, boot, wanted, reason, answer },
+		...{ onLost: row.on_lost, leaseMs: row.lease_ms, leftMs: row.left_ms },
+		isHostKnown: row.is_host_known,
 	};
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a row of the driver
-function hostOf(row: any): PlacementHost {
-	return {
-		...{ host: row.host, home: row.home, labels: row.labels, adapters: row.adapters },
-		...{ cpus: row.cpus, load: row.load, draining: row.draining, offers: row.offers },
-		...{ ageMs: row.age_ms, leases: row.leases },
-	};
+function hostOf({ age_ms: ageMs, ...host }: HostRow): PlacementHost {
+	return { ...host, ageMs };
 }
