@@ -23,6 +23,7 @@ import type {
 	LeaseTable,
 	PlacedAgent,
 	PlacementView,
+	Wish,
 } from "../ports/leases.js";
 import type { NewEvent } from "../ports/store.js";
 import { AskedAgents } from "./asked-agents.js";
@@ -77,8 +78,8 @@ class ClusterLeases implements HostLeases {
 	readonly #observed = new Map<string, Observed>();
 	/** Why no host is suitable for an agent. */
 	readonly #unplaced = new Map<string, string>();
-	/** Decisions of operators that the database does not have yet. */
-	readonly #wanted = new Map<string, boolean>();
+	/** Wishes of operators that the database does not have yet. */
+	readonly #wanted = new Map<string, Wish>();
 	#agents: LeasedAgents | null = null;
 	/** Why the last tick failed; null if it did not. */
 	#problem: string | null = null;
@@ -128,8 +129,8 @@ class ClusterLeases implements HostLeases {
 		});
 	}
 
-	setWanted(id: string, wanted: boolean): void {
-		this.#wanted.set(id, wanted);
+	setWanted(id: string, wish: Wish): void {
+		this.#wanted.set(id, wish);
 		this.#wake();
 	}
 
@@ -197,10 +198,7 @@ class ClusterLeases implements HostLeases {
 	/** Returns whether to look again at once. */
 	async #tick(member: Member, table: LeaseTable, signal: AbortSignal): Promise<boolean> {
 		await this.#renew(member, table);
-		for (const [agent, wanted] of [...this.#wanted]) {
-			await table.setWanted(agent, wanted, member.host);
-			if (this.#wanted.get(agent) === wanted) this.#wanted.delete(agent);
-		}
+		await this.#sendWishes(member, table);
 		const known = this.#agents?.placed() ?? [];
 		const offered = known
 			.filter(({ agent, isUp }) => isUp && this.#cannotHold(agent) === null)
@@ -253,6 +251,22 @@ class ClusterLeases implements HostLeases {
 			},
 		});
 		return made.some(({ home }) => home === member.home);
+	}
+
+	async #sendWishes(member: Member, table: LeaseTable): Promise<void> {
+		const wishes = [...this.#wanted];
+		if (wishes.length === 0) return;
+		const nowMs = this.#parts.wallMs();
+		await table.setWanted(
+			wishes.map(([agent, { wanted, atMs }]) => ({
+				...{ agent, wanted, ageMs: Math.max(0, nowMs - atMs) },
+			})),
+			member.host,
+		);
+		for (const [agent, wish] of wishes) {
+			if (this.#wanted.get(agent) === wish) this.#wanted.delete(agent);
+			this.#agents?.announced(agent, wish);
+		}
 	}
 
 	/** From the moment it is sent: the database cannot have extended the lease before. */

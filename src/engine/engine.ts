@@ -58,6 +58,7 @@ import { dependsOn, resolveLasting, type Scope, stopInOrder } from "./scope.js";
 import { StartGate } from "./start-gate.js";
 import { AgentCalls } from "./tasks/agent-calls.js";
 import { Tasks } from "./tasks/tasks.js";
+import { Wishes } from "./wishes.js";
 
 const EXITS_READ = 20;
 /** States of a placement in which a start may follow at once. */
@@ -68,6 +69,7 @@ export class Engine {
 	readonly #agents = new Agents();
 	readonly #gate: StartGate;
 	readonly #leases: Leases;
+	readonly #wishes: Wishes;
 	readonly #fleets: PinnedFleets;
 	readonly #accounts: Accounts;
 	readonly inbox: Inbox;
@@ -99,6 +101,7 @@ export class Engine {
 		this.questions = new Questions(store, clock);
 		this.#screenQuestions = new ScreenQuestions(store, clock, typing);
 		this.finished = new FinishedTurns(store, clock);
+		const errors = { onError: parts.onError };
 		const lost = new LostHosts(leases, store, clock);
 		this.people = new OpenQuestions({
 			...{ agents, lost },
@@ -137,7 +140,8 @@ export class Engine {
 			ownersOfRuns: new Map(),
 		};
 		this.#leases = leases;
-		attachLeases(leases, { agents, gate: this.#gate, lost, onError: parts.onError });
+		this.#wishes = new Wishes({ ...parts, leases });
+		attachLeases(leases, { agents, gate: this.#gate, lost, wishes: this.#wishes, ...errors });
 		this.#fleets = new PinnedFleets({
 			...shared,
 			added: (agent) => this.#add(agent, null),
@@ -175,6 +179,7 @@ export class Engine {
 		this.schedules.recover();
 		this.#accounts.recover();
 		this.#usage.recover();
+		this.#wishes.recover();
 		const runs = new Map<string, StoredRun[]>();
 		for (const run of store.readOpenRuns()) {
 			runs.set(run.agentId, [...(runs.get(run.agentId) ?? []), run]);
@@ -241,9 +246,8 @@ export class Engine {
 		this.schedules.diff(fleet);
 		const changes = await this.#fleets.pin(fleet, mayChange, { unlessRunning: true });
 		await this.schedules.pin(fleet, { removes: false });
-		for (const { id } of fleet.agents.filter((spec) => ids.includes(spec.id) && isPlaced(spec))) {
-			this.#leases.setWanted(id, true);
-		}
+		const placed = fleet.agents.filter((spec) => ids.includes(spec.id) && isPlaced(spec));
+		await Promise.all(placed.map(({ id }) => this.#wishes.accept(id, true)));
 		return Promise.all(
 			ids.map(async (id) => {
 				const start = await this.#startOf(id, this.#agents.require(id).up("operator"), waitMs);
@@ -293,7 +297,7 @@ export class Engine {
 	down(scope: Scope, timeoutMs?: number): Promise<readonly Stopped[]> {
 		return this.#stopInOrder(scope, async (runner) => {
 			const placement = placementOf(this.#leases, runner.spec);
-			if (placement !== null) this.#leases.setWanted(runner.id, false);
+			if (placement !== null) await this.#wishes.accept(runner.id, false);
 			const report = await runner.down("operator", timeoutMs);
 			if (report.outcome !== "already_stopped" || placement?.state !== "elsewhere") return report;
 			return { ...report, reason: `it runs on ${placement.host}, which stops it` };
@@ -486,6 +490,7 @@ export class Engine {
 		const run = this.#agents.get(id)?.snapshot().run ?? null;
 		if (run !== null) this.#runnerWorld.ownersOfRuns.delete(run.runId);
 		this.#agents.delete(id);
+		this.#wishes.forget(id);
 		this.#fileWatches.forget(id);
 		await this.inbox.forget(id);
 		await this.#screenQuestions.forget(id);

@@ -5,15 +5,20 @@ import type { Agents } from "./agents.js";
 import type { LostHosts } from "./attending/lost-hosts.js";
 import { placedOf } from "./placement.js";
 import type { AgentRunner } from "./runs/agent-runner.js";
+import type { Wishes } from "./wishes.js";
 
 interface LeasedWorld {
 	readonly agents: Agents;
 	readonly gate: { startWaiting(): void };
 	readonly lost: LostHosts;
+	readonly wishes: Wishes;
 	readonly onError: (agentId: string, error: unknown) => void;
 }
 
-export function attachLeases(leases: Leases, { agents, gate, lost, onError }: LeasedWorld): void {
+export function attachLeases(
+	leases: Leases,
+	{ agents, gate, lost, wishes, onError }: LeasedWorld,
+): void {
 	const stopping = new Set<string>();
 	const stop = async (runner: AgentRunner, graceMs: number, reason: string) => {
 		await runner.hold(graceMs, reason);
@@ -41,6 +46,7 @@ export function attachLeases(leases: Leases, { agents, gate, lost, onError }: Le
 				.catch((error: unknown) => onError(id, error))
 				.finally(() => stopping.delete(id));
 		},
+		announced: (id, wish) => wishes.announced(id, wish),
 		asks(id, notifies) {
 			const agent = agents.get(id)?.snapshot().agent;
 			if (agent === undefined) return;

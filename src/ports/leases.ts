@@ -38,6 +38,13 @@ export interface PlacementView {
 	readonly asksSinceMs: number | null;
 }
 
+/** An operator wants an agent to run, or not, on whichever host. */
+export interface Wish {
+	readonly wanted: boolean;
+	/** Wall time. */
+	readonly atMs: number;
+}
+
 /** The agents of this host, as their leases need them. */
 export interface LeasedAgents {
 	/** Those with `placement`, and whether they are wanted up here. */
@@ -48,6 +55,8 @@ export interface LeasedAgents {
 	gained(id: string): void;
 	/** It must not run here: if it does, it has this long to exit. Called again while that lasts. */
 	lost(id: string, graceMs: number, reason: string): void;
+	/** The database has the wish. */
+	announced(id: string, wish: Wish): void;
 	/** Its run may go on until then; a time of 0 is no limit. */
 	extended(id: string, deadline: Deadline): void;
 	/** An operator must decide about it; `notifies`: this is the host that notifies people. */
@@ -63,8 +72,8 @@ export interface Leases {
 	/** When its run must end unless the lease is renewed; null for no limit. */
 	deadline(id: string): Deadline | null;
 	view(agent: PlacedAgent): PlacementView;
-	/** An operator wants it to run, or not, on whichever host. */
-	setWanted(id: string, wanted: boolean): void;
+	/** Sends a wish to the other hosts as soon as possible. */
+	setWanted(id: string, wish: Wish): void;
 	/** Decides about an agent whose host is lost. False if that is no longer to be decided. */
 	answerLost(id: string, epoch: number, answer: LostAnswer): Promise<boolean>;
 }
@@ -85,6 +94,13 @@ export interface Assignment extends Placed, HeldLease {
 	readonly renewals: number;
 }
 
+export interface SentWish {
+	readonly agent: string;
+	readonly wanted: boolean;
+	/** How long ago an operator wished it. */
+	readonly ageMs: number;
+}
+
 /** Every write names an epoch and, of a daemon, its boot; one that is outdated changes nothing and is reported so. */
 export interface LeaseTable {
 	/** Announces what the host could run, makes missing rows, and returns the leases of these agents. */
@@ -99,8 +115,8 @@ export interface LeaseTable {
 	ask(lease: HeldLease): Promise<boolean>;
 	/** Records the decision about the loss of this holder; false if it is outdated. */
 	answer(lease: HeldLease, answer: LostAnswer): Promise<boolean>;
-	/** Whether the agent is to run on any host. */
-	setWanted(agent: string, wanted: boolean, by: string): Promise<void>;
+	/** Whether agents are to run on any host. A later wish counts more than one that arrives later. */
+	setWanted(wishes: readonly SentWish[], by: string): Promise<void>;
 	/**
 	 * Assigns leases that are free; one host at a time. Null if another host does it now. An assignment that is
 	 * outdated is left out.

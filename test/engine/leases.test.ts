@@ -137,3 +137,32 @@ test("a lost host is a question: people are notified by one host, and the answer
 		"agent.question_asked",
 	]);
 });
+
+test("a wish that was accepted while the database was away outlives the daemon, until the database has it", async () => {
+	void world.engine.up(FLEET, "p:a");
+	await world.pass(1_000);
+	world.leases.announce("p:a");
+	await world.engine.down("p:a");
+	await world.killAndRestart();
+	expect(world.leases.wanted).toEqual([
+		["p:a", true],
+		["p:a", false],
+		["p:a", false],
+	]);
+	world.leases.announce("p:a");
+	await world.settle();
+	await world.killAndRestart();
+	expect(world.leases.wanted).toHaveLength(3);
+	expect(world.store.readEffects("wish")).toEqual([]);
+});
+
+test("a wish that the database gets late does not remove a later one", async () => {
+	void world.engine.up(FLEET, "p:a");
+	await world.pass(1_000);
+	const down = world.engine.down("p:a");
+	world.leases.announce("p:a");
+	await down;
+	await world.killAndRestart();
+	expect(world.leases.wanted.at(-1)).toEqual(["p:a", false]);
+	expect(world.leases.wanted).toHaveLength(3);
+});

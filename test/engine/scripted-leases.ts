@@ -2,7 +2,7 @@
 
 import type { LostAnswer } from "../../src/core/lease.js";
 import type { Deadline } from "../../src/ports/backend.js";
-import type { LeasedAgents, Leases } from "../../src/ports/leases.js";
+import type { LeasedAgents, Leases, Wish } from "../../src/ports/leases.js";
 
 export interface ScriptedLeases extends Leases {
 	grant(id: string, deadline: Deadline | null): void;
@@ -16,6 +16,8 @@ export interface ScriptedLeases extends Leases {
 	find(id: string): void;
 	/** The decisions about lost hosts, in order. */
 	readonly answers: readonly (readonly [id: string, epoch: number, answer: LostAnswer])[];
+	/** The database has the last wish about the agent. */
+	announce(id: string): void;
 	/** The wishes of operators, in order. */
 	readonly wanted: readonly (readonly [id: string, wanted: boolean])[];
 }
@@ -25,6 +27,7 @@ export function createScriptedLeases(): ScriptedLeases {
 	const wanted: [string, boolean][] = [];
 	const answers: [string, number, LostAnswer][] = [];
 	const lost = new Set<string>();
+	const wishes = new Map<string, Wish>();
 	let agents: LeasedAgents | null = null;
 	return {
 		...{ wanted, answers },
@@ -55,7 +58,14 @@ export function createScriptedLeases(): ScriptedLeases {
 			lost.delete(id);
 			agents?.asksNoMore(id, 2);
 		},
-		setWanted: (id, isWanted) => void wanted.push([id, isWanted]),
+		setWanted(id, wish) {
+			wanted.push([id, wish.wanted]);
+			wishes.set(id, wish);
+		},
+		announce(id) {
+			const wish = wishes.get(id);
+			if (wish !== undefined) agents?.announced(id, wish);
+		},
 		grant(id, deadline) {
 			held.set(id, deadline);
 			agents?.gained(id);

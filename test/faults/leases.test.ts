@@ -219,4 +219,30 @@ describeWithPostgres("agents that several hosts could run", () => {
 		expect(ledgerOf(shared).filter((line) => line.startsWith("DUPLICATE"))).toEqual([]);
 		expect(alive(shared)).toEqual(["a0"]);
 	});
+
+	test("`down` without the database outlives the daemon that accepted it, and stops the agent on its host", {
+		timeout: 480_000,
+	}, async () => {
+		const shared = temporaryFolder();
+		const { hosts } = await createCluster({ agents: ["a0"], shared, onLost: "keep" });
+		await eventually(async () => (await runningOn(hosts)).size === 1, "the agent runs");
+		const name = (await runningOn(hosts)).get("p:a0");
+		const [other] = hosts.filter((host) => host.name !== name) as [Host, ...Host[]];
+		other.network.set("cut");
+		await eventually(
+			async () => (await other.home.reeve("host", "ls")).code !== 0,
+			"the host is cut off",
+		);
+		await other.home.must("down", "p:a0");
+		await other.home.killDaemon();
+		expect((await runningOn(hosts)).get("p:a0")).toBe(name);
+		other.network.set("open");
+		await other.home.must("daemon", "start");
+		await eventually(
+			async () => (await runningOn(hosts)).size === 0 && alive(shared).length === 0,
+			"the agent is stopped where it runs",
+			120_000,
+			200,
+		);
+	});
 });

@@ -221,6 +221,7 @@ class World {
 			gained() {},
 			asks() {},
 			asksNoMore() {},
+			announced() {},
 			lost: (id, graceMs) => {
 				const run = host.runs.get(id);
 				if (run !== undefined) run.endsAtMs ??= this.nowMs + this.random.int(0, graceMs + 300);
@@ -270,7 +271,7 @@ class World {
 			release: (member, lease) => send(() => table.release(member, lease)),
 			ask: (lease) => send(() => table.ask(lease)),
 			answer: (lease, answer) => send(() => table.answer(lease, answer)),
-			setWanted: (agent, wanted, by) => send(() => table.setWanted(agent, wanted, by)),
+			setWanted: (wishes, by) => send(() => table.setWanted(wishes, by)),
 			sweep: (agents, decide) => send(() => table.sweep(agents, decide)),
 		};
 	}

@@ -46,6 +46,9 @@ function leaseSuite(open: () => Promise<TestTable>): void {
 		return lease;
 	}
 
+	const wish = (wanted: boolean, ageMs = 0) =>
+		world.table.setWanted([{ agent: "p:a", wanted, ageMs }], "b");
+
 	/** Host A holds the lease. */
 	async function hold(onLost: OnLost = "replace"): Promise<number> {
 		await read(onLost);
@@ -145,6 +148,15 @@ function leaseSuite(open: () => Promise<TestTable>): void {
 		expect(await world.table.ask({ agent: "p:a", epoch: next })).toBe(true);
 	});
 
+	test("of two wishes the later one counts, also if the earlier one arrives last", async () => {
+		await read();
+		await wish(false, 5_000);
+		await wish(true, 60_000);
+		expect(await read()).toMatchObject({ wanted: false, reason: "b" });
+		await wish(true, 1_000);
+		expect(await read()).toMatchObject({ wanted: true });
+	});
+
 	test("a renewal between the look and the assignment prevents it", async () => {
 		const epoch = await hold();
 		await world.expire();
@@ -157,12 +169,12 @@ function leaseSuite(open: () => Promise<TestTable>): void {
 
 	test("an agent that is taken down is neither assigned nor claimed until it is wanted again", async () => {
 		const { epoch } = await read();
-		await world.table.setWanted("p:a", false, "b");
+		await wish(false);
 		expect(await read()).toMatchObject({ wanted: false, reason: "b" });
 		expect(await world.table.sweep(["p:a"], assignTo("a"))).toEqual([]);
-		await world.table.setWanted("p:a", true, "b");
+		await wish(true);
 		await world.table.sweep(["p:a"], assignTo("a"));
-		await world.table.setWanted("p:a", false, "b");
+		await wish(false);
 		expect(await world.table.claim(A, { ...offerOf("replace"), epoch: epoch + 1 })).toBeNull();
 	});
 }

@@ -12,7 +12,7 @@ import { startPostgres, type TestPostgres } from "../support/postgres.js";
 
 const FILES = [
 	...["001-hosts.sql", "002-leases.sql", "003-account-limits.sql"],
-	...["004-lost-answers.sql"],
+	...["004-lost-answers.sql", "005-lease-wishes.sql"],
 ];
 
 async function open(url: string) {

@@ -23,6 +23,7 @@ export function createMemoryLeases(world: {
 	const rows = new Map<string, Row>();
 	const offers = new Map<string, readonly string[]>();
 	const asked = new Map<string, number>();
+	const wantedAtMs = new Map<string, number>();
 	let failure: Error | null = null;
 	const answer = async <T>(value: () => T): Promise<T> => {
 		if (failure !== null) throw failure;
@@ -111,10 +112,15 @@ export function createMemoryLeases(world: {
 				change(agent, { answer: given });
 				return true;
 			}),
-		setWanted: (agent, wanted, by) =>
+		setWanted: (wishes, by) =>
 			answer(() => {
-				if (rows.get(agent)?.wanted === wanted) return;
-				change(agent, wanted ? { wanted } : { wanted, reason: by });
+				for (const { agent, wanted, ageMs } of wishes) {
+					const atMs = world.nowMs() - ageMs;
+					if (atMs < (wantedAtMs.get(agent) ?? Number.NEGATIVE_INFINITY)) continue;
+					wantedAtMs.set(agent, atMs);
+					const isDown = !wanted && rows.get(agent)?.wanted === true;
+					change(agent, { wanted, ...(isDown && { reason: by }) });
+				}
 			}),
 		sweep: (agents, decide) =>
 			answer(() => {

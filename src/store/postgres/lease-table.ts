@@ -126,12 +126,16 @@ export function createLeaseTable(pool: Pool): LeaseTable {
 				.catch(rethrow);
 			return rowCount === 1;
 		},
-		async setWanted(agent, wanted, by) {
+		async setWanted(wishes, by) {
+			const ages = wishes.map(({ ageMs }) => ageMs);
 			await pool
 				.query(
-					`UPDATE reeve.leases SET wanted = $2, reason = CASE WHEN $2 THEN reason ELSE $3 END
-						WHERE agent = $1 AND wanted <> $2`,
-					[agent, wanted, by],
+					`UPDATE reeve.leases l SET wanted = w.wanted, wanted_at = w.at,
+							reason = CASE WHEN w.wanted OR NOT l.wanted THEN l.reason ELSE $4 END
+						FROM (SELECT agent, wanted, clock_timestamp() - make_interval(secs => age_ms / 1000) AS at
+							FROM unnest($1::text[], $2::boolean[], $3::float8[]) AS u (agent, wanted, age_ms)) AS w
+						WHERE l.agent = w.agent AND l.wanted_at <= w.at`,
+					[wishes.map(({ agent }) => agent), wishes.map(({ wanted }) => wanted), ages, by],
 				)
 				.catch(rethrow);
 		},

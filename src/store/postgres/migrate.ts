@@ -14,6 +14,7 @@ const MIGRATIONS = [
 	"002-leases.sql",
 	"003-account-limits.sql",
 	"004-lost-answers.sql",
+	"005-lease-wishes.sql",
 ];
 /** Any number that other programs on the same server do not use. */
 const MIGRATION_LOCK = 7_237_311_001;
