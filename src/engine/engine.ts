@@ -141,7 +141,8 @@ export class Engine {
 		};
 		this.#leases = leases;
 		this.#wishes = new Wishes({ ...parts, leases });
-		attachLeases(leases, { agents, gate: this.#gate, lost, wishes: this.#wishes, ...errors });
+		const [gate, wishes, { inbox }] = [this.#gate, this.#wishes, this];
+		attachLeases(leases, { agents, gate, lost, wishes, inbox, ...errors });
 		this.#fleets = new PinnedFleets({
 			...shared,
 			added: (agent) => this.#add(agent, null),
@@ -153,7 +154,7 @@ export class Engine {
 		this.tasks = new Tasks({ ...parts, newId: parts.newRunId, agents: this.calls });
 		this.schedules = new Schedules({
 			...parts,
-			agents,
+			...{ agents, leases },
 			inbox: this.inbox,
 			tasks: this.tasks,
 			finished: this.finished,

@@ -1,6 +1,7 @@
 /** Agents that may run on several hosts, as the engine of one of them treats them. */
 
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
+import { parseFleet } from "../../src/config/parse-fleet.js";
 import { noticeOf } from "../../src/core/notice.js";
 import { renderAgent } from "../../src/http/agent-json.js";
 import { createDaemonWorld, type DaemonWorld, fleetOf } from "./daemon-world.js";
@@ -165,4 +166,63 @@ test("a wish that the database gets late does not remove a later one", async () 
 	await world.killAndRestart();
 	expect(world.leases.wanted.at(-1)).toEqual(["p:a", false]);
 	expect(world.leases.wanted).toHaveLength(3);
+});
+
+describe("a message", () => {
+	beforeEach(async () => {
+		void world.engine.up(FLEET, "*");
+		await world.pass(1_000);
+	});
+
+	test("is refused for an agent that runs on another host, which the error names", async () => {
+		for (const use of [
+			() => world.engine.terminals.send("p:a", "hello", true),
+			() => world.engine.terminals.screen("p:a"),
+		]) {
+			await expect(use()).rejects.toMatchObject({
+				code: "not_on_this_host",
+				message: "p:a runs on there",
+				hint: expect.stringContaining("`there/p:a`"),
+			});
+		}
+		expect(world.engine.inbox.list()).toEqual([]);
+	});
+
+	test("that waits for an agent which another host takes over is undeliverable, and not kept forever", async () => {
+		world.leases.grant("p:a", DEADLINE);
+		await world.settle();
+		await world.engine.inbox.accept("p:a", "hello");
+		world.leases.revoke("p:a", 3_000, "there has its lease");
+		await world.pass(10_000);
+		expect(agent().run).toBeNull();
+		world.leases.revoke("p:a", 3_000, "there has its lease");
+		await world.settle();
+		expect(world.engine.inbox.list()).toMatchObject([
+			{ phase: "dead", reason: "accepted on this host, and p:a runs on there now" },
+		]);
+		expect(agent().undelivered).toBe(1);
+	});
+});
+
+test("a schedule does nothing on a host that does not run its agent", async () => {
+	const text = `version: 1
+projects:
+  p:
+    agents: { a: { command: [x], placement: { on_lost: replace } } }
+    schedules: { s: { every: 10m, restart: a } }
+`;
+	const parsed = parseFleet(text, "reeve.yaml", { env: {}, homeDir: "/", baseDir: "/" });
+	if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
+	void world.engine.up(parsed.fleet, "*");
+	const running = new AbortController();
+	const run = world.engine.schedules.run(running.signal);
+	await world.pass(11 * 60_000);
+	const [view] = world.engine.schedules.list();
+	expect(view?.blocked).toBe("p:a runs on there");
+	expect(view?.last).toMatchObject({ status: "skipped", reason: "p:a runs on there" });
+	world.leases.grant("p:a", DEADLINE);
+	await world.settle();
+	expect(world.engine.schedules.list()[0]?.blocked).toBeNull();
+	running.abort();
+	await run;
 });

@@ -226,7 +226,7 @@ describeWithPostgres("agents that several hosts could run", () => {
 		const shared = temporaryFolder();
 		const { hosts } = await createCluster({ agents: ["a0"], shared, onLost: "keep" });
 		await eventually(async () => (await runningOn(hosts)).size === 1, "the agent runs");
-		const name = (await runningOn(hosts)).get("p:a0");
+		const name = (await runningOn(hosts)).get("a0");
 		const [other] = hosts.filter((host) => host.name !== name) as [Host, ...Host[]];
 		other.network.set("cut");
 		await eventually(
@@ -235,7 +235,7 @@ describeWithPostgres("agents that several hosts could run", () => {
 		);
 		await other.home.must("down", "p:a0");
 		await other.home.killDaemon();
-		expect((await runningOn(hosts)).get("p:a0")).toBe(name);
+		expect((await runningOn(hosts)).get("a0")).toBe(name);
 		other.network.set("open");
 		await other.home.must("daemon", "start");
 		await eventually(

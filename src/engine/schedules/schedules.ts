@@ -17,6 +17,7 @@ import {
 	renderMissed,
 	type SlotDecision,
 } from "../../core/schedule.js";
+import type { Leases } from "../../ports/leases.js";
 import type { StoredSlot } from "../../ports/schedule-store.js";
 import type { FinishedTurns } from "../attending/finished-turns.js";
 import { createMailbox, type Mailbox } from "../mailbox.js";
@@ -32,6 +33,7 @@ export interface RestartResult {
 }
 
 export interface ScheduleWorld extends StartWorld {
+	readonly leases: Leases;
 	readonly random: () => number;
 	readonly newRunId: () => string;
 	/** The time zone of schedules without one. */
@@ -257,7 +259,7 @@ export class Schedules {
 		for (const slot of queued) {
 			const schedule = this.#book.get(id);
 			if (schedule === undefined || this.#runningWork(id) !== null) break;
-			const blocked = targetBlockReason(this.#world.agents, schedule.spec);
+			const blocked = targetBlockReason(this.#world, schedule.spec);
 			if (blocked === null)
 				await this.#fire(schedule, { ...slot, reason: "waited for the previous slot" }, null);
 			else await this.#commit((change) => this.#book.endSlot(change, slot.id, "skipped", blocked));
@@ -291,7 +293,7 @@ export class Schedules {
 			due: claimed?.due ?? null,
 			running: this.#runningWork(id),
 			queued: this.#book.open(id, "queued").length,
-			blocked: targetBlockReason(this.#world.agents, spec),
+			blocked: targetBlockReason(this.#world, spec),
 		});
 		const decided = this.#slotOf(schedule, slot, firing);
 		if (firing.action === "fire" || firing.action === "replace") {
@@ -438,7 +440,7 @@ export class Schedules {
 			nextMs: pausedAtMs === null ? plan.slotMs : null,
 			last: this.#world.store.readSlots(id, 1)[0] ?? null,
 			open: this.#book.open(id),
-			blocked: targetBlockReason(this.#world.agents, spec),
+			blocked: targetBlockReason(this.#world, spec),
 		};
 	}
 
