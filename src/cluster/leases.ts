@@ -233,8 +233,11 @@ class ClusterLeases implements HostLeases {
 				case "leave":
 					this.#leave(agent, lease);
 					break;
+				case "hand_over":
+					await this.#stop(member, table, agent, lease, "this host is about to restart");
+					break;
 				case "stop":
-					await this.#stop(member, table, agent, lease);
+					await this.#stop(member, table, agent, lease, `taken down on ${lease.reason}`);
 			}
 		}
 		await this.#asked.look({
@@ -332,12 +335,17 @@ class ClusterLeases implements HostLeases {
 		else this.#agents?.lost(lease.agent, graceOf(agent), where);
 	}
 
-	/** It was taken down on another host. Its shim ends it in time if this daemon dies meanwhile. */
-	async #stop(member: Member, table: LeaseTable, { drainMs }: PlacedAgent, lease: Lease) {
-		const { agent, epoch, home, boot, reason } = lease;
+	/** Another host took it down, or gets it. Its shim ends it in time if this daemon dies meanwhile. */
+	async #stop(
+		member: Member,
+		table: LeaseTable,
+		{ drainMs }: PlacedAgent,
+		{ agent, epoch, home, boot }: Lease,
+		why: string,
+	): Promise<void> {
 		// First, so that it is not started again.
 		this.#held.delete(agent);
-		this.#agents?.lost(agent, drainMs, `taken down on ${reason}`);
+		this.#agents?.lost(agent, drainMs, why);
 		const isMine = home === member.home && boot === member.boot;
 		if (isMine && this.#agents?.isGone(agent) === true) {
 			await table.release(member, { agent, epoch });

@@ -17,6 +17,7 @@ const LEASE: Lease = {
 	...{ onLost: "replace", leaseMs: 15_000, leftMs: 5_000, isHostKnown: true, wanted: true },
 	reason: "",
 	answer: null,
+	isHostLeaving: false,
 };
 const ME = { home: "home-b", boot: "boot-b", heldEpoch: null };
 const OWN = { home: "home-a", boot: "boot-a", heldEpoch: 4 };
@@ -65,6 +66,18 @@ describe("a host", () => {
 			"claim",
 		],
 		["leaves what another one has", LEASE, ME, "leave"],
+		[
+			"hands over what it has before it restarts",
+			{ ...LEASE, isHostLeaving: true },
+			OWN,
+			"hand_over",
+		],
+		[
+			"keeps what no other host may replace",
+			{ ...LEASE, isHostLeaving: true, onLost: "ask" },
+			OWN,
+			"hold",
+		],
 		["places what is free", { ...LEASE, leftMs: -1 }, ME, "place"],
 		["stops what is to run nowhere", { ...LEASE, wanted: false }, OWN, "stop"],
 	] as const)("%s", (_, lease, me, step) => {

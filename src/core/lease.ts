@@ -81,6 +81,8 @@ export interface Lease {
 	readonly leftMs: number;
 	/** Whether its host is a member of the cluster, alive or not. */
 	readonly isHostKnown: boolean;
+	/** Whether that host is about to restart, and gives its agents to other hosts. */
+	readonly isHostLeaving: boolean;
 	/** Whether the agent is to run at all. */
 	readonly wanted: boolean;
 	/** Why it is on its host, or the host that took it down. */
@@ -90,7 +92,9 @@ export interface Lease {
 }
 
 /** Whether another host may take the lease now. */
-export function isFree(lease: Omit<Lease, "agent" | "epoch" | "renewals" | "reason">): boolean {
+export function isFree(
+	lease: Omit<Lease, "agent" | "epoch" | "renewals" | "reason" | "isHostLeaving">,
+): boolean {
 	const { host, boot, onLost, leftMs, isHostKnown, answer } = lease;
 	const isOver = leftMs <= 0;
 	if (host === null) return true;
@@ -121,6 +125,8 @@ export type LeaseStep =
 	| "place"
 	/** Another host has it. */
 	| "leave"
+	/** It holds the lease, and is to give the agent to another host. */
+	| "hand_over"
 	/** The agent is to run nowhere. */
 	| "stop";
 
@@ -130,6 +136,7 @@ export function decideStep(
 ): LeaseStep {
 	if (!lease.wanted) return "stop";
 	if (lease.home === me.home && lease.host !== null) {
+		if (lease.isHostLeaving && lease.onLost === "replace") return "hand_over";
 		return lease.boot === me.boot && lease.epoch === me.heldEpoch ? "hold" : "claim";
 	}
 	return isFree(lease) ? "place" : "leave";

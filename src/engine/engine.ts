@@ -294,7 +294,12 @@ export class Engine {
 		return this.#awaited.outcomeOf(start, waitsLong, waitMs);
 	}
 
-	/** Stops agents, dependents first (S7). */
+	/** Stops all agents of this host. Other hosts may run those with `placement`. */
+	downHere(): Promise<readonly Stopped[]> {
+		return this.#stopInOrder("*", (runner) => runner.down("operator"));
+	}
+
+	/** Stops agents, dependents first (S7); those with `placement` on whichever host they run. */
 	down(scope: Scope, timeoutMs?: number): Promise<readonly Stopped[]> {
 		return this.#stopInOrder(scope, async (runner) => {
 			const placement = placementOf(this.#leases, runner.spec);

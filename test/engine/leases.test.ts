@@ -139,6 +139,17 @@ test("a lost host is a question: people are notified by one host, and the answer
 	]);
 });
 
+test("a daemon that stops all its agents takes none down on other hosts", async () => {
+	void world.engine.up(FLEET, "*");
+	world.leases.grant("p:a", DEADLINE);
+	await world.pass(1_000);
+	const stopping = world.engine.downHere();
+	await world.pass(10_000);
+	await stopping;
+	expect(agent()).toMatchObject({ process: "stopped", agent: { desired: "down" } });
+	expect(world.leases.wanted).toEqual([["p:a", true]]);
+});
+
 test("a wish that was accepted while the database was away outlives the daemon, until the database has it", async () => {
 	void world.engine.up(FLEET, "p:a");
 	await world.pass(1_000);

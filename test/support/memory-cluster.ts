@@ -60,7 +60,7 @@ function createMemoryDatabase(): MemoryDatabase {
 		setDraining: (host, draining) =>
 			answer(() => {
 				const row = rows.get(host);
-				if (row !== undefined) rows.set(host, { ...row, draining });
+				if (row !== undefined) rows.set(host, { ...row, draining: draining !== false });
 				return row !== undefined;
 			}),
 		remove: (host) =>

@@ -5,7 +5,7 @@ import { isFree, type Lease } from "../../src/core/lease.js";
 import type { PlacementHost } from "../../src/core/placement.js";
 import type { LeaseTable } from "../../src/ports/leases.js";
 
-interface Row extends Omit<Lease, "leftMs" | "isHostKnown"> {
+interface Row extends Omit<Lease, "leftMs" | "isHostKnown" | "isHostLeaving"> {
 	readonly expiresAtMs: number;
 }
 
@@ -19,6 +19,7 @@ export function createMemoryLeases(world: {
 	/** The database's clock. */
 	readonly nowMs: () => number;
 	readonly hosts: () => readonly ClusterHost[];
+	readonly isLeaving?: (home: string) => boolean;
 }): MemoryLeases {
 	const rows = new Map<string, Row>();
 	const offers = new Map<string, readonly string[]>();
@@ -32,6 +33,7 @@ export function createMemoryLeases(world: {
 	const shown = ({ expiresAtMs, ...row }: Row): Lease => ({
 		...row,
 		leftMs: expiresAtMs - world.nowMs(),
+		isHostLeaving: world.isLeaving?.(row.home ?? "") ?? false,
 		isHostKnown: world.hosts().some(({ host, home }) => host === row.host && home === row.home),
 	});
 	const change = (agent: string, changes: Partial<Row>) => {

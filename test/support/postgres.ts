@@ -16,8 +16,8 @@ export interface TestPostgres {
 	url(database?: string, role?: string): string;
 	/** Creates an empty database and returns its URL. */
 	createDatabase(name: string): Promise<string>;
-	/** Runs statements as the superuser. */
-	query(text: string, database?: string): Promise<pg.QueryResult["rows"]>;
+	/** Runs statements as the superuser or another role. */
+	query(text: string, database?: string, role?: string): Promise<pg.QueryResult["rows"]>;
 	/** As `kill -9` of the server: without a checkpoint. */
 	kill(): Promise<void>;
 	start(): Promise<void>;
@@ -62,8 +62,8 @@ export async function startPostgres({ tls = false } = {}): Promise<TestPostgres>
 	let server: ChildProcess | null = null;
 	const url = (database = "postgres", role = "reeve") =>
 		`postgres://${role}@127.0.0.1:${port}/${database}`;
-	const query = async (text: string, database?: string) => {
-		const client = new pg.Client({ connectionString: url(database) });
+	const query = async (text: string, database?: string, role?: string) => {
+		const client = new pg.Client({ connectionString: url(database, role) });
 		client.on("error", () => {});
 		await client.connect();
 		try {

@@ -20,7 +20,9 @@ const FREE = `(l.host IS NULL
 	OR (l.boot IS NOT NULL AND l.expires_at <= clock_timestamp()
 		AND (l.on_lost = 'replace' OR (l.on_lost = 'ask' AND (NOT ${KNOWN} OR ${ANSWER} = 'replace')))))`;
 const COLUMNS = `l.agent, l.epoch::float8, l.renewals::float8, l.host, l.home, l.boot, l.on_lost,
-	l.lease_ms, l.wanted, l.reason, ${ANSWER} AS answer, ${LEFT_MS}, ${KNOWN} AS is_host_known`;
+	l.lease_ms, l.wanted, l.reason, ${ANSWER} AS answer, ${LEFT_MS}, ${KNOWN} AS is_host_known,
+	EXISTS (SELECT FROM reeve.hosts h WHERE h.host = l.host AND h.home = l.home AND h.leaving = h.boot)
+		AS is_host_leaving`;
 /** The daemon that writes is the one of its host. */
 const IS_MEMBER =
 	"EXISTS (SELECT FROM reeve.hosts m WHERE m.host = $1 AND m.home = $2 AND m.boot = $3)";
@@ -35,6 +37,7 @@ interface LeaseRow
 	readonly lease_ms: number;
 	readonly left_ms: number;
 	readonly is_host_known: boolean;
+	readonly is_host_leaving: boolean;
 }
 
 interface HostRow extends Omit<PlacementHost, "ageMs"> {
@@ -171,7 +174,8 @@ async function sweep(
 	);
 	if (rows.length === 0) return [];
 	const { rows: hosts } = await client.query<HostRow>(
-		`SELECT h.host, h.home, h.labels, h.adapters, h.cpus, h.load, h.draining, h.offers,
+		`SELECT h.host, h.home, h.labels, h.adapters, h.cpus, h.load, h.offers,
+				(h.draining OR h.leaving IS NOT DISTINCT FROM h.boot) AS draining,
 				(greatest(0, extract(epoch FROM clock_timestamp() - h.seen_at)) * 1000)::float8 AS age_ms,
 				(SELECT count(*) FROM reeve.leases l WHERE l.home = h.home)::int AS leases
 			FROM reeve.hosts h ORDER BY h.host`,
@@ -211,7 +215,7 @@ function leaseOf(row: LeaseRow): Lease {
 	return {
 		...{ agent, epoch, renewals, host, home, boot, wanted, reason, answer },
 		...{ onLost: row.on_lost, leaseMs: row.lease_ms, leftMs: row.left_ms },
-		isHostKnown: row.is_host_known,
+		...{ isHostKnown: row.is_host_known, isHostLeaving: row.is_host_leaving },
 	};
 }
 
