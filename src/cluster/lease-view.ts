@@ -21,7 +21,7 @@ export function viewLease({ placement }: PlacedAgent, known: KnownLease): Placem
 	const { lease, unavailable, unplaced, asksSinceMs } = known;
 	const about = {
 		...{ host: lease?.host ?? null, epoch: lease?.epoch ?? null },
-		...{ onLost: placement.onLost, asksSinceMs: null },
+		...{ onLost: placement.onLost, asksSinceMs: null, noHost: false },
 	};
 	if (unavailable !== null || lease === null) {
 		const reason = `waits for the cluster${unavailable === null ? "" : `: ${unavailable}`}`;
@@ -32,7 +32,7 @@ export function viewLease({ placement }: PlacedAgent, known: KnownLease): Placem
 	}
 	if (lease.host === null || lease.home === known.home) {
 		const reason = `waits for a host: ${unplaced ?? "one is being chosen"}`;
-		return { ...about, host: null, state: "waiting", reason };
+		return { ...about, host: null, state: "waiting", reason, noHost: unplaced !== null };
 	}
 	if (lease.leftMs > 0 || lease.boot === null) {
 		return { ...about, state: "elsewhere", reason: `runs on ${lease.host}` };

@@ -35,8 +35,6 @@ const TICK_MS_MAX = 2_500;
 /** An assignment of this host's own sweep is taken at once. */
 const SOON_MS = 20;
 const WATCH_MS = 100;
-/** How many leases are taken between two renewals. */
-const CLAIMS_MAX = 10;
 
 export interface HostLeases extends Leases {
 	/** Takes and renews leases until the signal aborts. Those that it has stay until they end. */
@@ -50,6 +48,12 @@ interface Held {
 	readonly reason: string;
 	/** When it must be asked to exit, on the clock of the host since boot; null for never. */
 	endsAtMs: number | null;
+}
+
+/** A lease that this host is to take. */
+interface Claim {
+	readonly agent: PlacedAgent;
+	readonly lease: Lease;
 }
 
 export interface LeaseParts {
@@ -118,7 +122,7 @@ class ClusterLeases implements HostLeases {
 		if (held !== undefined && this.isHeld(id)) {
 			const { epoch, reason } = held;
 			const about = { host: this.#member?.host ?? null, epoch, onLost: placement.onLost, reason };
-			return { ...about, state: "held", asksSinceMs: null };
+			return { ...about, state: "held", asksSinceMs: null, noHost: false };
 		}
 		return viewLease(agent, {
 			lease: this.#seen.get(id) ?? null,
@@ -209,7 +213,7 @@ class ClusterLeases implements HostLeases {
 		await this.#releaseUnwanted(member, table, new Set(offered.map(({ id }) => id)));
 		const agents = new Map(offered.map((agent) => [agent.id, agent]));
 		const free: Lease[] = [];
-		let claimed = 0;
+		const claims: Claim[] = [];
 		for (const lease of leases) {
 			const agent = agents.get(lease.agent);
 			if (agent === undefined || signal.aborted) continue;
@@ -219,12 +223,10 @@ class ClusterLeases implements HostLeases {
 				case "hold":
 					// A reload has changed its terms.
 					if (isSame(this.#held.get(lease.agent)?.agent, agent)) break;
-					await this.#claim(member, table, agent, lease);
+					claims.push({ agent, lease });
 					break;
 				case "claim":
-					// Those that are held are renewed in between.
-					if (++claimed > CLAIMS_MAX) return true;
-					await this.#claim(member, table, agent, lease);
+					claims.push({ agent, lease });
 					break;
 				case "place":
 					this.#leave(agent, lease);
@@ -240,6 +242,7 @@ class ClusterLeases implements HostLeases {
 					await this.#stop(member, table, agent, lease, `taken down on ${lease.reason}`);
 			}
 		}
+		await this.#claim(member, table, claims);
 		await this.#asked.look({
 			...{ table, agents: this.#agents, leases: this.#seen, observed: this.#observed },
 			...{ nowMs: this.#nowMs(), wallMs: this.#parts.wallMs() },
@@ -293,23 +296,27 @@ class ClusterLeases implements HostLeases {
 		this.#agents?.extended(agent, { atBootMs: held.endsAtMs, graceMs: graceOf(held.agent) });
 	}
 
-	async #claim(
-		member: Member,
-		table: LeaseTable,
-		agent: PlacedAgent,
-		{ epoch: before, reason }: Lease,
-	): Promise<void> {
+	async #claim(member: Member, table: LeaseTable, wanted: readonly Claim[]): Promise<void> {
+		if (wanted.length === 0) return;
 		const sentMs = this.#parts.bootMs();
-		const epoch = await table.claim(member, { ...termsOf(agent), epoch: before });
-		if (epoch === null) return;
-		const held: Held = { epoch, agent, reason, endsAtMs: null };
-		this.#extend(agent.id, held, sentMs);
-		this.#held.set(agent.id, held);
-		if (held.endsAtMs === null) this.#agents?.extended(agent.id, NO_DEADLINE);
-		this.#stopWatch ??= this.#parts.every(WATCH_MS, () => this.#dropExpired());
-		const data = { host: member.host, epoch, reason };
-		this.#parts.note({ type: "agent.lease_acquired", agent: agent.id, data });
-		this.#agents?.gained(agent.id);
+		const got = await table.claim(
+			member,
+			wanted.map(({ agent, lease }) => ({ ...termsOf(agent), epoch: lease.epoch })),
+		);
+		const epochs = new Map(got.map(({ agent, epoch }) => [agent, epoch]));
+		for (const { agent, lease } of wanted) {
+			const epoch = epochs.get(agent.id);
+			if (epoch === undefined) continue;
+			const { reason } = lease;
+			const held: Held = { epoch, agent, reason, endsAtMs: null };
+			this.#extend(agent.id, held, sentMs);
+			this.#held.set(agent.id, held);
+			if (held.endsAtMs === null) this.#agents?.extended(agent.id, NO_DEADLINE);
+			this.#stopWatch ??= this.#parts.every(WATCH_MS, () => this.#dropExpired());
+			const data = { host: member.host, epoch, reason };
+			this.#parts.note({ type: "agent.lease_acquired", agent: agent.id, data });
+			this.#agents?.gained(agent.id);
+		}
 	}
 
 	#dropExpired(): void {

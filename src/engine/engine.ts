@@ -286,7 +286,7 @@ export class Engine {
 			const agent = this.#agents.require(id);
 			const placement = placementOf(this.#leases, agent.spec);
 			return (
-				(placement !== null && !SOON.includes(placement.state)) ||
+				(placement !== null && (placement.noHost || !SOON.includes(placement.state))) ||
 				this.#accounts.holdOf(agent.spec) !== null ||
 				this.#missing(agent).some((each) => isHeldDown(this.#agents, each, this.#usage))
 			);

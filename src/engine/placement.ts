@@ -46,7 +46,7 @@ export const NO_LEASES: Leases = {
 	isHeld: () => false,
 	deadline: () => null,
 	view: ({ placement: { onLost } }) => ({
-		...{ state: "unavailable", host: null, epoch: null, onLost, asksSinceMs: null },
+		...{ state: "unavailable", host: null, epoch: null, onLost, asksSinceMs: null, noHost: false },
 		reason: "has `placement`, and this host belongs to no cluster",
 	}),
 	setWanted() {},

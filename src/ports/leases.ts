@@ -34,6 +34,8 @@ export interface PlacementView {
 	readonly epoch: number | null;
 	readonly onLost: OnLost;
 	readonly reason: string;
+	/** It waits although the hosts have been looked at, because none is suitable. */
+	readonly noHost: boolean;
 	/** Since when an operator is asked what happens, because its host is lost; null if none is. */
 	readonly asksSinceMs: number | null;
 }
@@ -107,8 +109,11 @@ export interface LeaseTable {
 	offer(member: Member, agents: readonly OfferedAgent[]): Promise<readonly Lease[]>;
 	/** Returns the agents whose lease was renewed. */
 	renew(member: Member, held: readonly HeldLease[]): Promise<readonly string[]>;
-	/** Takes a lease that is assigned to the host, or was its own. Returns the new epoch; null if it is outdated. */
-	claim(member: Member, lease: HeldLease & OfferedAgent): Promise<number | null>;
+	/** Takes leases that are assigned to the host, or were its own. Returns those that it got, with their new epochs. */
+	claim(
+		member: Member,
+		leases: readonly (HeldLease & OfferedAgent)[],
+	): Promise<readonly HeldLease[]>;
 	/** False if it is outdated. */
 	release(member: Member, lease: HeldLease): Promise<boolean>;
 	/** True for the first host that asks about the loss of this holder. */

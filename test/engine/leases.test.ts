@@ -237,3 +237,10 @@ projects:
 	running.abort();
 	await run;
 });
+
+test("`up` does not wait for a host if none is suitable", async () => {
+	world.leases.setPlaceable(false);
+	const up = world.engine.up(FLEET, "p:a");
+	await world.pass(1_000);
+	expect(await up).toMatchObject([{ id: "p:a", outcome: "waiting" }]);
+});

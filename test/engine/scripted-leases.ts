@@ -10,6 +10,8 @@ export interface ScriptedLeases extends Leases {
 	forget(id: string): void;
 	revoke(id: string, graceMs: number, reason: string): void;
 	extend(id: string, deadline: Deadline): void;
+	/** Whether any host is suitable for agents without a lease. */
+	setPlaceable(isPlaceable: boolean): void;
 	/** The host of the agent is lost, and operators are asked. */
 	lose(id: string, notifies: boolean): void;
 	/** Nothing is to be decided from now on. */
@@ -27,6 +29,7 @@ export function createScriptedLeases(): ScriptedLeases {
 	const wanted: [string, boolean][] = [];
 	const answers: [string, number, LostAnswer][] = [];
 	const lost = new Set<string>();
+	let placeable = true;
 	const wishes = new Map<string, Wish>();
 	let agents: LeasedAgents | null = null;
 	return {
@@ -37,9 +40,12 @@ export function createScriptedLeases(): ScriptedLeases {
 		isHeld: (id) => held.has(id),
 		deadline: (id) => held.get(id) ?? null,
 		view: ({ id, placement: { onLost } }) => {
-			const about = { onLost, asksSinceMs: null };
+			const about = { onLost, asksSinceMs: null, noHost: !placeable };
 			if (held.has(id)) {
 				return { ...about, state: "held", host: "here", epoch: 1, reason: "granted" };
+			}
+			if (!placeable) {
+				return { ...about, state: "waiting", host: null, epoch: 2, reason: "no host is suitable" };
 			}
 			const there = { ...about, host: "there", epoch: 2 };
 			if (!lost.has(id)) return { ...there, state: "elsewhere", reason: "runs on there" };
@@ -49,6 +55,9 @@ export function createScriptedLeases(): ScriptedLeases {
 			if (!lost.has(id)) return false;
 			answers.push([id, epoch, answer]);
 			return true;
+		},
+		setPlaceable(isPlaceable) {
+			placeable = isPlaceable;
 		},
 		lose(id, notifies) {
 			lost.add(id);

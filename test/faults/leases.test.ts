@@ -5,93 +5,16 @@
  * REEVE_LEASE_AGENTS and REEVE_LEASE_ROUNDS run it for longer, REEVE_LEASE_SEED repeats a run.
  */
 
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, onTestFinished, test } from "vitest";
-import type { AgentJson } from "../../src/http/contract/agents.js";
+import { expect, test } from "vitest";
 import { createRandom } from "../../src/testing/random.js";
 import { killStrays } from "../support/kill-strays.js";
 import { describeWithPostgres } from "../support/needs.js";
-import { type NetworkProxy, startProxy } from "../support/network-proxy.js";
-import { startPostgres, type TestPostgres } from "../support/postgres.js";
 import { temporaryFolder } from "../support/reeve.js";
-import { createFleetHome, eventually, type FleetHome, lockedAgent } from "./fleet-home.js";
+import { eventually } from "./fleet-home.js";
+import { alive, createCluster, type Host, ledgerOf, runningOn } from "./lease-hosts.js";
 
 const LEASE_MS = 6_000;
-const HOSTS = ["one", "two", "three"];
-
-interface Host {
-	readonly name: string;
-	readonly home: FleetHome;
-	readonly network: NetworkProxy;
-}
-
-interface ClusterOptions {
-	readonly agents: readonly string[];
-	readonly shared: string;
-	readonly onLost: string;
-}
-
-async function createHost(name: string, postgres: TestPostgres, options: ClusterOptions) {
-	const { agents, shared, onLost } = options;
-	const home = createFleetHome();
-	onTestFinished(() => home.close());
-	const network = await startProxy(postgres.port);
-	const placement = `, placement: { on_lost: ${onLost}, lease: 6s }, drain: { timeout: 1s }`;
-	home.writeFleet(agents.map((agent) => lockedAgent(shared, agent, placement)).join("\n"));
-	const database = postgres.url().replace(String(postgres.port), String(network.port));
-	await home.must("daemon", "start");
-	const settings = join(home.env["REEVE_HOME"] ?? "", "daemon.json");
-	writeFileSync(settings, JSON.stringify({ cluster: { database, host: name } }));
-	await home.must("daemon", "reload");
-	await home.must("up");
-	return { name, home, network };
-}
-
-async function createCluster(options: ClusterOptions) {
-	const postgres = await startPostgres();
-	onTestFinished(() => postgres.stop());
-	const hosts: Host[] = [];
-	for (const name of HOSTS) hosts.push(await createHost(name, postgres, options));
-	return { postgres, hosts };
-}
-
-const ledgerOf = (shared: string) => {
-	try {
-		return readFileSync(join(shared, "ledger"), "utf8").trim().split("\n");
-	} catch {
-		return [];
-	}
-};
-
-/** The agents with a live process, according to the ledger alone. */
-function alive(shared: string): readonly string[] {
-	const lines = ledgerOf(shared).map((line) => line.split(" "));
-	const started = lines.filter(([word]) => word === "start");
-	return started.flatMap(([, agent, pid]) => (agent && pid && isAlive(pid) ? [agent] : []));
-}
-
-function isAlive(pid: string): boolean {
-	try {
-		return !readFileSync(`/proc/${pid}/stat`, "latin1").includes(") Z ");
-	} catch {
-		return false;
-	}
-}
-
-/** Where each agent runs, as the hosts that answer report it. */
-async function runningOn(hosts: readonly Host[]): Promise<ReadonlyMap<string, string>> {
-	const found = new Map<string, string>();
-	for (const { name, home } of hosts) {
-		const { code, stdout } = await home.reeve("ps", "--json");
-		if (code !== 0) continue;
-		for (const agent of JSON.parse(stdout) as AgentJson[]) {
-			if (agent.process === "running") found.set(agent.agent, name);
-		}
-	}
-	return found;
-}
 
 const FAULTS = ["daemon killed", "host killed", "daemon frozen", "network cut", "network frozen"];
 
@@ -244,5 +167,30 @@ describeWithPostgres("agents that several hosts could run", () => {
 			120_000,
 			200,
 		);
+	});
+
+	test("a host that is drained before a restart gives its agents to others, and gets some again afterwards", {
+		timeout: 480_000,
+	}, async () => {
+		const shared = temporaryFolder();
+		const agents = ["a0", "a1", "a2"];
+		const { hosts } = await createCluster({ agents, shared, onLost: "replace" });
+		const spread = () => runningOn(hosts);
+		await eventually(async () => (await spread()).size === 3, "all agents run");
+		const name = (await spread()).get("a0");
+		const [leaving] = hosts.filter((host) => host.name === name) as [Host, ...Host[]];
+		const drained = await leaving.home.must("host", "drain", leaving.name, "--until-restart");
+		expect(drained).toContain("draining until its daemon restarts");
+		expect([...(await spread()).values()]).not.toContain(leaving.name);
+		await eventually(async () => (await spread()).size === 3, "the others run all agents");
+		expect([...(await spread()).values()]).not.toContain(leaving.name);
+		const list = await leaving.home.must("host", "ls");
+		expect(list).toMatch(new RegExp(`^${leaving.name} .* draining`, "m"));
+		await leaving.home.must("daemon", "restart");
+		await eventually(
+			async () => /this host\) +up /.test((await leaving.home.reeve("host", "ls")).stdout),
+			"the next daemon is not draining",
+		);
+		expect(ledgerOf(shared).filter((line) => line.startsWith("DUPLICATE"))).toEqual([]);
 	});
 });

@@ -267,7 +267,7 @@ class World {
 				return blind ? leases.map((lease) => ({ ...lease, leaseMs: 0 })) : leases;
 			},
 			renew: (member, held) => send(() => table.renew(member, held)),
-			claim: (member, lease) => send(() => table.claim(member, lease)),
+			claim: (member, leases) => send(() => table.claim(member, leases)),
 			release: (member, lease) => send(() => table.release(member, lease)),
 			ask: (lease) => send(() => table.ask(lease)),
 			answer: (lease, answer) => send(() => table.answer(lease, answer)),

@@ -15,6 +15,7 @@ import { startPostgres, type TestPostgres } from "../support/postgres.js";
 const FILES = [
 	...["001-hosts.sql", "002-leases.sql", "003-account-limits.sql"],
 	...["004-lost-answers.sql", "005-lease-wishes.sql", "006-leaving-hosts.sql"],
+	...["007-lease-indexes.sql"],
 ];
 
 async function open(url: string) {
@@ -215,8 +216,8 @@ async function useEverything(database: ClusterDatabase): Promise<void> {
 	const place = { host: "a", home: "home-a", reason: "" };
 	const assign = () => [{ ...place, agent: "p:a", epoch: 0, renewals: 0 }];
 	expect(await leases.sweep(["p:a"], assign)).toHaveLength(1);
-	expect(await leases.claim(a, { ...offered, epoch: 1 })).toBe(2);
 	const held = { agent: "p:a", epoch: 2 };
+	expect(await leases.claim(a, [{ ...offered, epoch: 1 }])).toEqual([held]);
 	expect(await leases.renew(a, [held])).toEqual(["p:a"]);
 	expect(await leases.ask(held)).toBe(true);
 	expect(await leases.answer(held, "wait")).toBe(false);

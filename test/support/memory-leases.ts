@@ -81,16 +81,18 @@ export function createMemoryLeases(world: {
 					return [agent];
 				}),
 			),
-		claim: (member, { agent, epoch, onLost, leaseMs }) =>
-			answer(() => {
-				const row = rows.get(agent);
-				const isMine = row?.home === member.home && row.host !== null && row.wanted;
-				if (row?.epoch !== epoch || !isMine || !isMember(member)) return null;
-				const { host, boot } = member;
-				const expiresAtMs = world.nowMs() + leaseMs;
-				change(agent, { host, boot, onLost, leaseMs, expiresAtMs, epoch: epoch + 1 });
-				return epoch + 1;
-			}),
+		claim: (member, claims) =>
+			answer(() =>
+				claims.flatMap(({ agent, epoch, onLost, leaseMs }) => {
+					const row = rows.get(agent);
+					const isMine = row?.home === member.home && row.host !== null && row.wanted;
+					if (row?.epoch !== epoch || !isMine || !isMember(member)) return [];
+					const { host, boot } = member;
+					const expiresAtMs = world.nowMs() + leaseMs;
+					change(agent, { host, boot, onLost, leaseMs, expiresAtMs, epoch: epoch + 1 });
+					return [{ agent, epoch: epoch + 1 }];
+				}),
+			),
 		release: (member, { agent, epoch }) =>
 			answer(() => {
 				const row = rows.get(agent);

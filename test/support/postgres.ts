@@ -35,17 +35,26 @@ function ownerOf(): { readonly uid: number; readonly gid: number } | null {
 	return { uid: idOf("-u"), gid: idOf("-g") };
 }
 
-export async function startPostgres({ tls = false } = {}): Promise<TestPostgres> {
+interface PostgresOptions {
+	readonly tls?: boolean;
+	/** Makes it a standby that replicates this server. */
+	readonly standbyOf?: TestPostgres;
+}
+
+export async function startPostgres({
+	tls = false,
+	standbyOf,
+}: PostgresOptions = {}): Promise<TestPostgres> {
 	const owner = ownerOf();
 	const folder = mkdtempSync(join(tmpdir(), "reeve-pg-"));
 	const data = join(folder, "data");
-	const program = (name: string) => join(folderOf("postgres") ?? "", name);
+	const program = (name = "") => join(folderOf("postgres") ?? "", name);
 	if (owner !== null) chownSync(folder, owner.uid, owner.gid);
-	execFileSync(
-		program("initdb"),
-		["-D", data, "-U", "reeve", "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C"],
-		{ ...owner, cwd: folder, stdio: "pipe" },
-	);
+	const [maker, ...making] =
+		standbyOf === undefined
+			? ["initdb", "-U", "reeve", "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C"]
+			: ["pg_basebackup", "-R", "-d", standbyOf.url(), "--checkpoint=fast", "--no-sync"];
+	execFileSync(program(maker), [...making, "-D", data], { ...owner, cwd: folder, stdio: "pipe" });
 	if (tls) {
 		for (const name of ["cert.pem", "key.pem"]) {
 			const path = join(data, name);

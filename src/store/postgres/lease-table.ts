@@ -4,11 +4,13 @@ import type { Pool, PoolClient } from "pg";
 import type { Member } from "../../core/cluster.js";
 import type { Lease, OnLost } from "../../core/lease.js";
 import type { PlacementHost } from "../../core/placement.js";
-import type { Assignment, LeaseTable } from "../../ports/leases.js";
+import type { Assignment, HeldLease, LeaseTable } from "../../ports/leases.js";
 import { explainFailure } from "./connect.js";
 
 /** One host at a time assigns leases. */
 const SWEEP_LOCK = 7_237_311_003;
+/** A transaction is short, also when all agents of many hosts are to be placed. */
+const SWEPT_MAX = 500;
 const LEFT_MS = "(extract(epoch FROM l.expires_at - clock_timestamp()) * 1000)::float8 AS left_ms";
 const KNOWN = "EXISTS (SELECT FROM reeve.hosts h WHERE h.host = l.host AND h.home = l.home)";
 /** An answer is about one holder. */
@@ -20,9 +22,10 @@ const FREE = `(l.host IS NULL
 	OR (l.boot IS NOT NULL AND l.expires_at <= clock_timestamp()
 		AND (l.on_lost = 'replace' OR (l.on_lost = 'ask' AND (NOT ${KNOWN} OR ${ANSWER} = 'replace')))))`;
 const COLUMNS = `l.agent, l.epoch::float8, l.renewals::float8, l.host, l.home, l.boot, l.on_lost,
-	l.lease_ms, l.wanted, l.reason, ${ANSWER} AS answer, ${LEFT_MS}, ${KNOWN} AS is_host_known,
-	EXISTS (SELECT FROM reeve.hosts h WHERE h.host = l.host AND h.home = l.home AND h.leaving = h.boot)
-		AS is_host_leaving`;
+	l.lease_ms, l.wanted, l.reason, ${ANSWER} AS answer, ${LEFT_MS}, k.host IS NOT NULL AS is_host_known,
+	k.leaving IS NOT NULL AND k.leaving = k.boot AS is_host_leaving`;
+/** With its host. */
+const LEASES = "reeve.leases l LEFT JOIN reeve.hosts k ON k.host = l.host AND k.home = l.home";
 /** The daemon that writes is the one of its host. */
 const IS_MEMBER =
 	"EXISTS (SELECT FROM reeve.hosts m WHERE m.host = $1 AND m.home = $2 AND m.boot = $3)";
@@ -85,19 +88,23 @@ export function createLeaseTable(pool: Pool): LeaseTable {
 				.catch(rethrow);
 			return rows.map(({ agent }) => agent);
 		},
-		async claim(member, { agent, epoch, onLost, leaseMs }) {
+		async claim(member, leases) {
+			const of = <K extends keyof (typeof leases)[number]>(key: K) =>
+				leases.map((lease) => lease[key]);
 			const { rows } = await pool
-				.query<{ readonly epoch: number }>(
-					`UPDATE reeve.leases l SET boot = $3, host = $1, epoch = l.epoch + 1, on_lost = $6,
-							lease_ms = $7::int,
-							expires_at = clock_timestamp() + make_interval(secs => $7::int / 1000.0)
-						WHERE l.agent = $4 AND l.epoch = $5 AND l.home = $2 AND l.host IS NOT NULL
+				.query<HeldLease>(
+					`UPDATE reeve.leases l SET boot = $3, host = $1, epoch = l.epoch + 1, on_lost = c.on_lost,
+							lease_ms = c.lease_ms,
+							expires_at = clock_timestamp() + make_interval(secs => c.lease_ms / 1000.0)
+						FROM unnest($4::text[], $5::bigint[], $6::text[], $7::int[])
+							AS c (agent, epoch, on_lost, lease_ms)
+						WHERE l.agent = c.agent AND l.epoch = c.epoch AND l.home = $2 AND l.host IS NOT NULL
 							AND l.wanted AND ${IS_MEMBER}
-						RETURNING l.epoch::float8`,
-					[...keyOf(member), agent, epoch, onLost, leaseMs],
+						RETURNING l.agent, l.epoch::float8`,
+					[...keyOf(member), of("agent"), of("epoch"), of("onLost"), of("leaseMs")],
 				)
 				.catch(rethrow);
-			return rows[0]?.epoch ?? null;
+			return rows;
 		},
 		async release(member, { agent, epoch }) {
 			const { rowCount } = await pool
@@ -151,7 +158,7 @@ const keyOf = ({ host, home, boot }: Member) => [host, home, boot];
 
 async function readLeases(pool: Pool, agents: readonly string[]): Promise<readonly Lease[]> {
 	const { rows } = await pool.query<LeaseRow>(
-		`SELECT ${COLUMNS} FROM reeve.leases l WHERE l.agent = ANY ($1)`,
+		`SELECT ${COLUMNS} FROM ${LEASES} WHERE l.agent = ANY ($1)`,
 		[agents],
 	);
 	return rows.map(leaseOf);
@@ -168,29 +175,35 @@ async function sweep(
 	);
 	if (locks[0]?.mine !== true) return null;
 	const { rows } = await client.query<LeaseRow>(
-		`SELECT ${COLUMNS} FROM reeve.leases l WHERE l.agent = ANY ($1) AND l.wanted AND ${FREE}
-			ORDER BY l.agent`,
+		`SELECT ${COLUMNS} FROM ${LEASES} WHERE l.agent = ANY ($1) AND l.wanted AND ${FREE}
+			ORDER BY l.agent LIMIT ${SWEPT_MAX}`,
 		[agents],
 	);
 	if (rows.length === 0) return [];
+	// With their leases counted through an index: a cluster may have thousands.
 	const { rows: hosts } = await client.query<HostRow>(
 		`SELECT h.host, h.home, h.labels, h.adapters, h.cpus, h.load, h.offers,
 				(h.draining OR h.leaving IS NOT DISTINCT FROM h.boot) AS draining,
 				(greatest(0, extract(epoch FROM clock_timestamp() - h.seen_at)) * 1000)::float8 AS age_ms,
 				(SELECT count(*) FROM reeve.leases l WHERE l.home = h.home)::int AS leases
-			FROM reeve.hosts h ORDER BY h.host`,
+			FROM reeve.hosts h WHERE h.offers ?| $1 ORDER BY h.host`,
+		[rows.map(({ agent }) => agent)],
 	);
-	const made: Assignment[] = [];
-	for (const each of decide(rows.map(leaseOf), hosts.map(hostOf))) {
-		const { rowCount } = await client.query(
-			`UPDATE reeve.leases l SET host = $4, home = $5, boot = NULL, epoch = l.epoch + 1,
-					reason = $6, expires_at = ${UNTIL}
-				WHERE l.agent = $1 AND l.epoch = $2 AND l.renewals = $3 AND l.wanted AND ${FREE}`,
-			[each.agent, each.epoch, each.renewals, each.host, each.home, each.reason],
-		);
-		if (rowCount === 1) made.push(each);
-	}
-	return made;
+	const decided = new Map(
+		decide(rows.map(leaseOf), hosts.map(hostOf)).map((each) => [each.agent, each]),
+	);
+	const of = <K extends keyof Assignment>(key: K) => [...decided.values()].map((each) => each[key]);
+	const { rows: made } = await client.query<{ readonly agent: string }>(
+		`UPDATE reeve.leases l SET host = a.host, home = a.home, boot = NULL, epoch = l.epoch + 1,
+				reason = a.reason, expires_at = ${UNTIL}
+			FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[])
+				AS a (agent, epoch, renewals, host, home, reason)
+			WHERE l.agent = a.agent AND l.epoch = a.epoch AND l.renewals = a.renewals AND l.wanted
+				AND ${FREE}
+			RETURNING l.agent`,
+		[of("agent"), of("epoch"), of("renewals"), of("host"), of("home"), of("reason")],
+	);
+	return made.flatMap(({ agent }) => decided.get(agent) ?? []);
 }
 
 async function inTransaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {

@@ -16,6 +16,7 @@ const MIGRATIONS = [
 	"004-lost-answers.sql",
 	"005-lease-wishes.sql",
 	"006-leaving-hosts.sql",
+	"007-lease-indexes.sql",
 ];
 /** Any number that other programs on the same server do not use. */
 const MIGRATION_LOCK = 7_237_311_001;
