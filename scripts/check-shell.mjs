@@ -8,7 +8,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
-const ROOTS = ["src", "examples", "bench", "test"].filter((folder) => existsSync(folder));
+const ROOTS = ["src", "deploy", "examples", "bench", "test"].filter((folder) => existsSync(folder));
 
 const scripts = ROOTS.flatMap((folder) =>
 	readdirSync(folder, { recursive: true, encoding: "utf8" })

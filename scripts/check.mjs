@@ -41,6 +41,7 @@ const STEPS = {
 	native: [process.execPath, "scripts/build-native.mjs", "--check"],
 	prose: [process.execPath, "scripts/check-prose.mjs"],
 	shell: [process.execPath, "scripts/check-shell.mjs"],
+	manifests: [process.execPath, "scripts/check-manifests.mjs"],
 };
 
 /** @param {string} name */

@@ -1,6 +1,6 @@
 /** Copies the files of the package that are not compiled, as a step of `npm run build`. */
 
-import { chmodSync, cpSync, mkdirSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { NATIVE, PREBUILT, sources, TARGETS } from "./native.mjs";
 
@@ -8,9 +8,9 @@ import { NATIVE, PREBUILT, sources, TARGETS } from "./native.mjs";
 const PROGRAMS = [
 	"notify/desktop.applescript",
 	"sessions/hook.sh",
-	"store/postgres/001-hosts.sql",
-	"store/postgres/002-leases.sql",
-	"store/postgres/003-tasks.sql",
+	...readdirSync("src/store/postgres")
+		.filter((name) => name.endsWith(".sql"))
+		.map((name) => `store/postgres/${name}`),
 	"adapters/opencode/reeve-plugin.js",
 	"adapters/pi/reeve-extension.js",
 ];

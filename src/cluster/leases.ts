@@ -5,34 +5,36 @@
  */
 
 import type { Member } from "../core/cluster.js";
+import { ReeveError } from "../core/errors.js";
 import {
 	decideStep,
 	endsAtMs,
 	type Lease,
+	type LostAnswer,
 	leaseTimes,
 	mayTake,
 	type Observed,
 	observe,
 } from "../core/lease.js";
-import { placeAgent } from "../core/placement.js";
 import type { Deadline } from "../ports/backend.js";
 import type {
-	Assignment,
 	LeasedAgents,
 	Leases,
 	LeaseTable,
 	PlacedAgent,
 	PlacementView,
+	Wish,
 } from "../ports/leases.js";
 import type { NewEvent } from "../ports/store.js";
+import { AskedAgents } from "./asked-agents.js";
+import { viewLease } from "./lease-view.js";
+import { sweepLeases } from "./sweep.js";
 
 /** How often the host looks at the leases of its agents, if none is renewed more often. */
 const TICK_MS_MAX = 2_500;
 /** An assignment of this host's own sweep is taken at once. */
 const SOON_MS = 20;
 const WATCH_MS = 100;
-/** How many leases are taken between two renewals. */
-const CLAIMS_MAX = 10;
 
 export interface HostLeases extends Leases {
 	/** Takes and renews leases until the signal aborts. Those that it has stay until they end. */
@@ -48,10 +50,17 @@ interface Held {
 	endsAtMs: number | null;
 }
 
+/** A lease that this host is to take. */
+interface Claim {
+	readonly agent: PlacedAgent;
+	readonly lease: Lease;
+}
+
 export interface LeaseParts {
 	/** The clock of this host since its boot, which continues while the host is suspended; null if there is none. */
 	readonly bootMs: () => number | null;
 	readonly steadyMs: () => number;
+	readonly wallMs: () => number;
 	/** Why the cluster is not available, as text; null if it is. */
 	readonly unavailable: () => string | null;
 	readonly note: (event: NewEvent) => void;
@@ -73,14 +82,17 @@ class ClusterLeases implements HostLeases {
 	readonly #observed = new Map<string, Observed>();
 	/** Why no host is suitable for an agent. */
 	readonly #unplaced = new Map<string, string>();
-	/** Decisions of operators that the database does not have yet. */
-	readonly #wanted = new Map<string, boolean>();
+	/** Wishes of operators that the database does not have yet. */
+	readonly #wanted = new Map<string, Wish>();
 	#agents: LeasedAgents | null = null;
 	/** Why the last tick failed; null if it did not. */
 	#problem: string | null = null;
 	#member: Member | null = null;
 	/** Whether the database may have offers of this host. */
 	#hasOffered = true;
+	/** While this host is a member. */
+	#table: LeaseTable | null = null;
+	readonly #asked = new AskedAgents();
 	#wake = () => {};
 	#stopWatch: (() => void) | null = null;
 
@@ -106,44 +118,43 @@ class ClusterLeases implements HostLeases {
 
 	view(agent: PlacedAgent): PlacementView {
 		const { id, placement } = agent;
-		const { onLost } = placement;
 		const held = this.#held.get(id);
 		if (held !== undefined && this.isHeld(id)) {
 			const { epoch, reason } = held;
-			return { state: "held", host: this.#member?.host ?? null, epoch, onLost, reason };
+			const about = { host: this.#member?.host ?? null, epoch, onLost: placement.onLost, reason };
+			return { ...about, state: "held", asksSinceMs: null, noHost: false };
 		}
-		const lease = this.#seen.get(id);
-		const about = { host: lease?.host ?? null, epoch: lease?.epoch ?? null, onLost };
-		const unavailable = this.#parts.unavailable() ?? this.#cannotHold(agent) ?? this.#problem;
-		if (unavailable !== null || lease === undefined) {
-			const reason = `waits for the cluster${unavailable === null ? "" : `: ${unavailable}`}`;
-			return { ...about, host: null, state: "unavailable", reason };
-		}
-		if (!lease.wanted) {
-			return { ...about, state: "down", reason: `was taken down on ${lease.reason}` };
-		}
-		if (lease.host === null || lease.home === this.#member?.home) {
-			const reason = `waits for a host: ${this.#unplaced.get(id) ?? "one is being chosen"}`;
-			return { ...about, host: null, state: "waiting", reason };
-		}
-		if (lease.leftMs > 0 || lease.boot === null) {
-			return { ...about, state: "elsewhere", reason: `runs on ${lease.host}` };
-		}
-		const next =
-			lease.onLost === "replace"
-				? "another host replaces it"
-				: `if that host is down permanently, run \`reeve host remove ${lease.host}\``;
-		const reason = `its host ${lease.host} does not renew its lease; ${next}`;
-		return { ...about, state: "lost", reason };
+		return viewLease(agent, {
+			lease: this.#seen.get(id) ?? null,
+			home: this.#member?.home ?? null,
+			unavailable: this.#parts.unavailable() ?? this.#cannotHold(agent) ?? this.#problem,
+			unplaced: this.#unplaced.get(id) ?? null,
+			asksSinceMs: this.#asked.sinceMs(id),
+		});
 	}
 
-	setWanted(id: string, wanted: boolean): void {
-		this.#wanted.set(id, wanted);
+	setWanted(id: string, wish: Wish): void {
+		this.#wanted.set(id, wish);
 		this.#wake();
+	}
+
+	async answerLost(id: string, epoch: number, answer: LostAnswer): Promise<boolean> {
+		const reason = this.#parts.unavailable();
+		if (this.#table === null || reason !== null) {
+			const why = reason === null ? "" : `: ${reason}`;
+			throw new ReeveError("cluster_unavailable", `the cluster is not available${why}`);
+		}
+		const isDone = await this.#table.answer({ agent: id, epoch }, answer);
+		const lease = this.#seen.get(id);
+		if (isDone && lease?.epoch === epoch) this.#seen.set(id, { ...lease, answer });
+		if (isDone) this.#asked.answered(id);
+		this.#wake();
+		return isDone;
 	}
 
 	async run(member: Member, table: LeaseTable, signal: AbortSignal): Promise<void> {
 		this.#member = member;
+		this.#table = table;
 		this.#hasOffered = true;
 		while (!signal.aborted) {
 			let isSoon = false;
@@ -156,6 +167,7 @@ class ClusterLeases implements HostLeases {
 			}
 			await this.#pause(isSoon ? SOON_MS : this.#tickMs(), signal);
 		}
+		this.#table = null;
 	}
 
 	close(): void {
@@ -190,10 +202,7 @@ class ClusterLeases implements HostLeases {
 	/** Returns whether to look again at once. */
 	async #tick(member: Member, table: LeaseTable, signal: AbortSignal): Promise<boolean> {
 		await this.#renew(member, table);
-		for (const [agent, wanted] of [...this.#wanted]) {
-			await table.setWanted(agent, wanted, member.host);
-			if (this.#wanted.get(agent) === wanted) this.#wanted.delete(agent);
-		}
+		await this.#sendWishes(member, table);
 		const known = this.#agents?.placed() ?? [];
 		const offered = known
 			.filter(({ agent, isUp }) => isUp && this.#cannotHold(agent) === null)
@@ -204,7 +213,7 @@ class ClusterLeases implements HostLeases {
 		await this.#releaseUnwanted(member, table, new Set(offered.map(({ id }) => id)));
 		const agents = new Map(offered.map((agent) => [agent.id, agent]));
 		const free: Lease[] = [];
-		let claimed = 0;
+		const claims: Claim[] = [];
 		for (const lease of leases) {
 			const agent = agents.get(lease.agent);
 			if (agent === undefined || signal.aborted) continue;
@@ -214,12 +223,10 @@ class ClusterLeases implements HostLeases {
 				case "hold":
 					// A reload has changed its terms.
 					if (isSame(this.#held.get(lease.agent)?.agent, agent)) break;
-					await this.#claim(member, table, agent, lease);
+					claims.push({ agent, lease });
 					break;
 				case "claim":
-					// Those that are held are renewed in between.
-					if (++claimed > CLAIMS_MAX) return true;
-					await this.#claim(member, table, agent, lease);
+					claims.push({ agent, lease });
 					break;
 				case "place":
 					this.#leave(agent, lease);
@@ -228,12 +235,44 @@ class ClusterLeases implements HostLeases {
 				case "leave":
 					this.#leave(agent, lease);
 					break;
+				case "hand_over":
+					await this.#stop(member, table, agent, lease, "this host is about to restart");
+					break;
 				case "stop":
-					await this.#stop(member, table, agent, lease);
+					await this.#stop(member, table, agent, lease, `taken down on ${lease.reason}`);
 			}
 		}
-		const takable = free.filter((lease) => this.#mayTake(lease));
-		return takable.length > 0 && (await this.#sweep(member, table, takable, agents));
+		await this.#claim(member, table, claims);
+		await this.#asked.look({
+			...{ table, agents: this.#agents, leases: this.#seen, observed: this.#observed },
+			...{ nowMs: this.#nowMs(), wallMs: this.#parts.wallMs() },
+		});
+		const takable = free.filter((lease) => this.#mayTake(lease)).map(({ agent }) => agent);
+		if (takable.length === 0) return false;
+		const made = await sweepLeases(takable, {
+			...{ table, agents, observed: this.#observed },
+			explain: (agent, reason) => {
+				if (reason === null) this.#unplaced.delete(agent);
+				else this.#unplaced.set(agent, reason);
+			},
+		});
+		return made.some(({ home }) => home === member.home);
+	}
+
+	async #sendWishes(member: Member, table: LeaseTable): Promise<void> {
+		const wishes = [...this.#wanted];
+		if (wishes.length === 0) return;
+		const nowMs = this.#parts.wallMs();
+		await table.setWanted(
+			wishes.map(([agent, { wanted, atMs }]) => ({
+				...{ agent, wanted, ageMs: Math.max(0, nowMs - atMs) },
+			})),
+			member.host,
+		);
+		for (const [agent, wish] of wishes) {
+			if (this.#wanted.get(agent) === wish) this.#wanted.delete(agent);
+			this.#agents?.announced(agent, wish);
+		}
 	}
 
 	/** From the moment it is sent: the database cannot have extended the lease before. */
@@ -257,23 +296,27 @@ class ClusterLeases implements HostLeases {
 		this.#agents?.extended(agent, { atBootMs: held.endsAtMs, graceMs: graceOf(held.agent) });
 	}
 
-	async #claim(
-		member: Member,
-		table: LeaseTable,
-		agent: PlacedAgent,
-		{ epoch: before, reason }: Lease,
-	): Promise<void> {
+	async #claim(member: Member, table: LeaseTable, wanted: readonly Claim[]): Promise<void> {
+		if (wanted.length === 0) return;
 		const sentMs = this.#parts.bootMs();
-		const epoch = await table.claim(member, { ...termsOf(agent), epoch: before });
-		if (epoch === null) return;
-		const held: Held = { epoch, agent, reason, endsAtMs: null };
-		this.#extend(agent.id, held, sentMs);
-		this.#held.set(agent.id, held);
-		if (held.endsAtMs === null) this.#agents?.extended(agent.id, NO_DEADLINE);
-		this.#stopWatch ??= this.#parts.every(WATCH_MS, () => this.#dropExpired());
-		const data = { host: member.host, epoch, reason };
-		this.#parts.note({ type: "agent.lease_acquired", agent: agent.id, data });
-		this.#agents?.gained(agent.id);
+		const got = await table.claim(
+			member,
+			wanted.map(({ agent, lease }) => ({ ...termsOf(agent), epoch: lease.epoch })),
+		);
+		const epochs = new Map(got.map(({ agent, epoch }) => [agent, epoch]));
+		for (const { agent, lease } of wanted) {
+			const epoch = epochs.get(agent.id);
+			if (epoch === undefined) continue;
+			const { reason } = lease;
+			const held: Held = { epoch, agent, reason, endsAtMs: null };
+			this.#extend(agent.id, held, sentMs);
+			this.#held.set(agent.id, held);
+			if (held.endsAtMs === null) this.#agents?.extended(agent.id, NO_DEADLINE);
+			this.#stopWatch ??= this.#parts.every(WATCH_MS, () => this.#dropExpired());
+			const data = { host: member.host, epoch, reason };
+			this.#parts.note({ type: "agent.lease_acquired", agent: agent.id, data });
+			this.#agents?.gained(agent.id);
+		}
 	}
 
 	#dropExpired(): void {
@@ -299,12 +342,17 @@ class ClusterLeases implements HostLeases {
 		else this.#agents?.lost(lease.agent, graceOf(agent), where);
 	}
 
-	/** It was taken down on another host. Its shim ends it in time if this daemon dies meanwhile. */
-	async #stop(member: Member, table: LeaseTable, { drainMs }: PlacedAgent, lease: Lease) {
-		const { agent, epoch, home, boot, reason } = lease;
+	/** Another host took it down, or gets it. Its shim ends it in time if this daemon dies meanwhile. */
+	async #stop(
+		member: Member,
+		table: LeaseTable,
+		{ drainMs }: PlacedAgent,
+		{ agent, epoch, home, boot }: Lease,
+		why: string,
+	): Promise<void> {
 		// First, so that it is not started again.
 		this.#held.delete(agent);
-		this.#agents?.lost(agent, drainMs, `taken down on ${reason}`);
+		this.#agents?.lost(agent, drainMs, why);
 		const isMine = home === member.home && boot === member.boot;
 		if (isMine && this.#agents?.isGone(agent) === true) {
 			await table.release(member, { agent, epoch });
@@ -347,40 +395,6 @@ class ClusterLeases implements HostLeases {
 		const nowMs = this.#nowMs();
 		const observed = this.#observed.get(lease.agent);
 		return observed !== undefined && mayTake(lease, observed, nowMs);
-	}
-
-	/** Returns whether this host got one. */
-	async #sweep(
-		member: Member,
-		table: LeaseTable,
-		takable: readonly Lease[],
-		agents: ReadonlyMap<string, PlacedAgent>,
-	): Promise<boolean> {
-		const names = takable.map(({ agent }) => agent);
-		const made = await table.sweep(names, (leases, hosts) => {
-			const extra = new Map<string, number>();
-			return leases.flatMap((lease): Assignment[] => {
-				const needs = agents.get(lease.agent);
-				// It has changed since this host looked.
-				const observed = this.#observed.get(lease.agent);
-				const { epoch, renewals } = lease;
-				if (needs === undefined || observed?.epoch !== epoch) return [];
-				if (observed.renewals !== renewals) return [];
-				const now = hosts.map((host) => ({
-					...host,
-					leases: host.leases + (extra.get(host.home) ?? 0),
-				}));
-				const { id: agent, cli } = needs;
-				const { labels } = needs.placement;
-				const { placed, reason } = placeAgent({ agent, cli, labels }, now);
-				this.#unplaced.set(agent, reason);
-				if (placed === null) return [];
-				extra.set(placed.home, (extra.get(placed.home) ?? 0) + 1);
-				return [{ ...placed, agent, epoch, renewals }];
-			});
-		});
-		for (const { agent } of made ?? []) this.#unplaced.delete(agent);
-		return made?.some(({ home }) => home === member.home) ?? false;
 	}
 }
 

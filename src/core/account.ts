@@ -46,6 +46,8 @@ export interface LimitedAccount extends Common {
 	/** When a probe may start; null if only the operator can start one. */
 	readonly untilMs: number | null;
 	readonly reason: string;
+	/** The host whose agent hit it; omitted if it is this one. */
+	readonly host?: string;
 }
 
 export interface ProbingAccount extends Common {
@@ -54,6 +56,8 @@ export interface ProbingAccount extends Common {
 	readonly probe: string | null;
 	/** When the probe became ready. */
 	readonly readyAtMs: number | null;
+	/** The host of the probe; omitted if it is this one. */
+	readonly host?: string;
 }
 
 export interface ReleasingAccount extends Common {
@@ -211,7 +215,7 @@ export function isHeld(state: AccountState | null, agent: string, nowMs: number)
 		case "limited":
 			return true;
 		case "probing":
-			return state.probe !== null && state.probe !== agent;
+			return state.probe !== null && (state.probe !== agent || state.host !== undefined);
 		case "releasing":
 			return nowMs < (state.goAtMs[agent] ?? 0);
 	}
@@ -221,6 +225,11 @@ export function isHeld(state: AccountState | null, agent: string, nowMs: number)
 export function decideProbe(state: AccountState | null, agent: string): AccountState | null {
 	if (state?.phase !== "probing" || state.probe !== null) return state;
 	return { ...state, probe: agent };
+}
+
+/** The probe on another host is given up. */
+export function withoutProbe({ host: _, ...state }: ProbingAccount): ProbingAccount {
+	return { ...state, probe: null, readyAtMs: null };
 }
 
 /** The operator resumed this agent: it becomes the probe, or continues before its turn. */
@@ -247,7 +256,7 @@ export function decideGoodTurn(
 	if (state === null || state.phase === "releasing") return state;
 	const { atMs, beganAtMs, afterLimit, limit } = turn;
 	if (limit !== null || atMs <= state.sinceMs) return state;
-	const isProbe = state.phase === "probing" && state.probe === agent;
+	const isProbe = state.phase === "probing" && state.probe === agent && state.host === undefined;
 	const isNew = afterLimit || (beganAtMs !== null && beganAtMs > state.sinceMs);
 	return isProbe || isNew ? releasing(state, agent, members, nowMs) : state;
 }
@@ -272,7 +281,8 @@ export function decideAdvance(state: AccountState, facts: AdvanceFacts): Account
 			return untilMs > nowMs ? { ...state, untilMs } : probing(state, nowMs);
 		}
 		case "probing": {
-			if (state.probe === null) return state;
+			// The host of the probe decides.
+			if (state.probe === null || state.host !== undefined) return state;
 			const seen = members.includes(state.probe) ? facts.lookAt(state.probe) : "gone";
 			if (seen === "gone") return { ...state, probe: null, readyAtMs: null };
 			if (seen === "not_ready")
@@ -292,9 +302,10 @@ function probing({ firstAtMs, hits, settings }: Common, nowMs: number): ProbingA
 	return { ...common, phase: "probing", probe: null, readyAtMs: null };
 }
 
-function releasing(
+/** The agents continue one after another; `first` has done so already. */
+export function releasing(
 	{ firstAtMs, hits, settings }: Common,
-	first: string,
+	first: string | null,
 	members: readonly string[],
 	nowMs: number,
 ): ReleasingAccount {
@@ -306,6 +317,10 @@ function releasing(
 	return { phase: "releasing", sinceMs: nowMs, firstAtMs, hits, settings, goAtMs };
 }
 
+export function limitReason({ reason, host }: LimitedAccount): string {
+	return host === undefined ? reason : `${reason} (hit on host ${host})`;
+}
+
 /** Why an agent of this account is held, and until when if known. */
 export function renderHold(
 	state: AccountState,
@@ -313,10 +328,10 @@ export function renderHold(
 ): { readonly reason: string; readonly untilMs: number | null } {
 	switch (state.phase) {
 		case "limited":
-			return { reason: state.reason, untilMs: state.untilMs };
+			return { reason: limitReason(state), untilMs: state.untilMs };
 		case "probing":
 			return {
-				reason: `usage limit: ${state.probe} is checking whether it has lifted`,
+				reason: `usage limit: ${state.probe}${onHost(state.host)} is checking whether it has lifted`,
 				untilMs: null,
 			};
 		case "releasing":
@@ -326,3 +341,5 @@ export function renderHold(
 			};
 	}
 }
+
+const onHost = (host: string | undefined) => (host === undefined ? "" : ` on ${host}`);

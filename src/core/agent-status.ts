@@ -130,6 +130,8 @@ const askedText = ({ question, activityDetail }: StatusFacts) =>
 	question?.text ?? activityDetail ?? "It shows a question on its screen.";
 const isWaitingInput = (facts: StatusFacts) =>
 	isRunning(facts) && facts.activity === "waiting_input";
+/** Questions that are neither permissions nor about an exit. */
+const ASKING_KINDS: readonly QuestionKind[] = ["choice", "text", "lost_host"];
 /** Calls need no running process. */
 const isOnCall = ({ kind }: StatusFacts) => kind === "call";
 
@@ -152,7 +154,7 @@ export const STATUS_ROWS: Readonly<Record<AgentStatusState, Row>> = {
 	},
 	asks_you: {
 		when: (facts) =>
-			facts.question?.kind === "choice" || facts.question?.kind === "text" || isWaitingInput(facts),
+			ASKING_KINDS.some((kind) => kind === facts.question?.kind) || isWaitingInput(facts),
 		needsYou: true,
 		since: askedAt,
 		why: askedText,

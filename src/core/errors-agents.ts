@@ -28,6 +28,13 @@ export const AGENT_ERRORS = {
 		cliExit: CLI_EXIT.refused,
 		retryable: true,
 	},
+	not_on_this_host: {
+		meaning: "The agent has `placement`, and does not run on this host now.",
+		hint: "Use the host that runs it, or add that host as a remote: `reeve remote add`.",
+		httpStatus: 409,
+		cliExit: CLI_EXIT.refused,
+		retryable: true,
+	},
 	no_terminal: {
 		meaning: "The agent runs without a terminal, so it cannot be attached to or receive messages.",
 		hint: "`reeve logs` shows its output. Set `terminal: true` to run a session in a terminal.",

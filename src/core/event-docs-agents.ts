@@ -46,20 +46,21 @@ export const AGENT_EVENT_DOCS = {
 	},
 	"agent.asks": {
 		meaning:
-			"An agent CLI has been showing a question on its screen for some time without an answer.",
+			"An agent CLI has been showing a question on its screen for some time without an answer, or the host of an agent with `on_lost: ask` is lost. One host of a cluster reports a lost host so.",
 		data: {
 			detail: "text from the CLI, if any",
 			question: "id of the question; null if it cannot be read from the screen",
-			kind: "permission or choice; null if unknown",
+			kind: "permission, choice or lost_host; null if unknown",
 			text: "the subject of the question, if known",
 			choices: "the labels of its choices, in order",
 		},
 	},
 	"agent.question_asked": {
-		meaning: "An agent CLI shows a question on its screen that Reeve can read.",
+		meaning:
+			"An agent CLI shows a question on its screen that Reeve can read, or the host of an agent with `on_lost: ask` is lost.",
 		data: {
 			question: "id of the question, bound to its run and content",
-			kind: "permission or choice",
+			kind: "permission, choice or lost_host",
 			title: "the text of the question",
 			text: "the subject of the question, for example the command that needs permission",
 			choices: "the labels of its choices, in order",
@@ -79,7 +80,7 @@ export const AGENT_EVENT_DOCS = {
 	},
 	"agent.question_gone": {
 		meaning:
-			"A question disappeared from an agent's screen without an answer through Reeve: it was answered in the terminal, or withdrawn.",
+			"A question disappeared from an agent's screen without an answer through Reeve: it was answered in the terminal, or withdrawn. Or there is no longer anything to decide about a lost host.",
 		data: { question: "its id" },
 	},
 	"agent.turn_finished": {
@@ -322,6 +323,7 @@ export const AGENT_EVENT_DOCS = {
 			account: "account name; the agent's id if it has no `account`",
 			until: "when one of the agents tries again; null if the operator has to resume them",
 			reason: "the reason, as text",
+			host: "the host of the cluster whose agent hit it; omitted if it is this host",
 		},
 	},
 	"account.probing": {

@@ -130,7 +130,7 @@ export interface EventMap {
 	"agent.reported": { message: string };
 	"agent.asked": { question: string };
 	"agent.replied": { answer: string };
-	"account.limited": { account: string; until: string | null; reason: string };
+	"account.limited": { account: string; until: string | null; reason: string; host?: string };
 	"account.probing": { account: string };
 	"account.released": { account: string; waited_ms: number };
 	"circuit.changed": { from: CircuitState; to: CircuitState; reason: string };

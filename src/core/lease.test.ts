@@ -7,6 +7,7 @@ import {
 	type Lease,
 	leaseTimes,
 	mayTake,
+	mustAsk,
 	ON_LOST_CHOICES,
 	observe,
 } from "./lease.js";
@@ -15,6 +16,8 @@ const LEASE: Lease = {
 	...{ agent: "p:a", epoch: 4, renewals: 7, host: "a", home: "home-a", boot: "boot-a" },
 	...{ onLost: "replace", leaseMs: 15_000, leftMs: 5_000, isHostKnown: true, wanted: true },
 	reason: "",
+	answer: null,
+	isHostLeaving: false,
 };
 const ME = { home: "home-b", boot: "boot-b", heldEpoch: null };
 const OWN = { home: "home-a", boot: "boot-a", heldEpoch: 4 };
@@ -41,7 +44,10 @@ describe("a lease is free for other hosts", () => {
 		["when both", { leftMs: 0, isHostKnown: false }, [true, true, true]],
 		["assigned, not yet taken", { boot: null }, [false, false, false]],
 		["assigned, never taken", { boot: null, leftMs: 0 }, [true, true, true]],
-	])("%s: keep, ask, replace", (_, changes, expected) => {
+		["when an operator decided so", { leftMs: 0, answer: "replace" }, [false, true, true]],
+		["when an operator waits", { leftMs: 0, answer: "wait" }, [false, false, true]],
+		["while it lasts, whatever was decided", { answer: "replace" }, [false, false, false]],
+	] as const)("%s: keep, ask, replace", (_, changes, expected) => {
 		const free = ON_LOST_CHOICES.map((onLost) => isFree({ ...LEASE, ...changes, onLost }));
 		expect(free).toEqual(expected);
 	});
@@ -60,6 +66,18 @@ describe("a host", () => {
 			"claim",
 		],
 		["leaves what another one has", LEASE, ME, "leave"],
+		[
+			"hands over what it has before it restarts",
+			{ ...LEASE, isHostLeaving: true },
+			OWN,
+			"hand_over",
+		],
+		[
+			"keeps what no other host may replace",
+			{ ...LEASE, isHostLeaving: true, onLost: "ask" },
+			OWN,
+			"hold",
+		],
 		["places what is free", { ...LEASE, leftMs: -1 }, ME, "place"],
 		["stops what is to run nowhere", { ...LEASE, wanted: false }, OWN, "stop"],
 	] as const)("%s", (_, lease, me, step) => {
@@ -85,5 +103,24 @@ describe("a lease that another host has held", () => {
 		expect(mayTake({ ...expired, boot: null }, now, 0)).toBe(true);
 		expect(mayTake({ ...LEASE, onLost: "keep", isHostKnown: false }, now, 0)).toBe(true);
 		expect(mayTake(LEASE, now, 1_000_000)).toBe(false);
+	});
+});
+
+describe("an operator decides about an agent", () => {
+	const lost: Lease = { ...LEASE, onLost: "ask", leftMs: -1 };
+	const seen = { epoch: 4, renewals: 7, sinceMs: 1_000 };
+	const LATE_MS = 1_000 + 15_000;
+	test.each<[string, Partial<Lease>, number, boolean]>([
+		["whose host is lost", {}, LATE_MS, true],
+		["but not before the lease is over on the clock of this host too", {}, LATE_MS - 1, false],
+		["whose lease lasts", { leftMs: 1 }, LATE_MS, false],
+		["that other hosts replace anyway", { onLost: "replace" }, LATE_MS, false],
+		["that stays with its host", { onLost: "keep" }, LATE_MS, false],
+		["once", { answer: "wait" }, LATE_MS, false],
+		["not after its host was removed", { isHostKnown: false }, LATE_MS, false],
+		["not if it is to run nowhere", { wanted: false }, LATE_MS, false],
+		["not if its host never had it", { boot: null }, LATE_MS, false],
+	])("%s", (_, changes, nowMs, expected) => {
+		expect(mustAsk({ ...lost, ...changes }, seen, nowMs)).toBe(expected);
 	});
 });

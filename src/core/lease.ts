@@ -11,6 +11,10 @@
 export const ON_LOST_CHOICES = ["keep", "ask", "replace"] as const;
 export type OnLost = (typeof ON_LOST_CHOICES)[number];
 
+/** The decisions of operators about an agent with `ask` whose host is lost. */
+export const LOST_ANSWERS = ["wait", "replace"] as const;
+export type LostAnswer = (typeof LOST_ANSWERS)[number];
+
 /** The place of an agent, as one host knows it. */
 export const PLACEMENT_STATES = [
 	"held",
@@ -77,21 +81,38 @@ export interface Lease {
 	readonly leftMs: number;
 	/** Whether its host is a member of the cluster, alive or not. */
 	readonly isHostKnown: boolean;
+	/** Whether that host is about to restart, and gives its agents to other hosts. */
+	readonly isHostLeaving: boolean;
 	/** Whether the agent is to run at all. */
 	readonly wanted: boolean;
 	/** Why it is on its host, or the host that took it down. */
 	readonly reason: string;
+	/** The decision of an operator since this holder was lost; null if there is none. */
+	readonly answer: LostAnswer | null;
 }
 
 /** Whether another host may take the lease now. */
-export function isFree(lease: Omit<Lease, "agent" | "epoch" | "renewals" | "reason">): boolean {
-	const { host, boot, onLost, leftMs, isHostKnown } = lease;
+export function isFree(
+	lease: Omit<Lease, "agent" | "epoch" | "renewals" | "reason" | "isHostLeaving">,
+): boolean {
+	const { host, boot, onLost, leftMs, isHostKnown, answer } = lease;
 	const isOver = leftMs <= 0;
 	if (host === null) return true;
 	// It was never taken, so nothing runs there.
 	if (boot === null) return isOver || !isHostKnown;
 	if (onLost === "keep") return !isHostKnown;
-	return isOver && (onLost === "replace" || !isHostKnown);
+	return isOver && (onLost === "replace" || !isHostKnown || answer === "replace");
+}
+
+/** Whether its host is lost, so that an operator may have to decide what happens. */
+function isLost({ host, boot, leftMs, isHostKnown }: Lease): boolean {
+	return host !== null && boot !== null && leftMs <= 0 && isHostKnown;
+}
+
+/** Whether an operator has to decide: the lease is over by both clocks, as for a host that replaces the agent. */
+export function mustAsk(lease: Lease, observed: Observed, nowMs: number): boolean {
+	if (lease.onLost !== "ask" || lease.answer !== null || !lease.wanted) return false;
+	return isLost(lease) && nowMs - observed.sinceMs >= lease.leaseMs;
 }
 
 /** The next step of a host with the lease of an agent that it could run. */
@@ -104,6 +125,8 @@ export type LeaseStep =
 	| "place"
 	/** Another host has it. */
 	| "leave"
+	/** It holds the lease, and is to give the agent to another host. */
+	| "hand_over"
 	/** The agent is to run nowhere. */
 	| "stop";
 
@@ -113,6 +136,7 @@ export function decideStep(
 ): LeaseStep {
 	if (!lease.wanted) return "stop";
 	if (lease.home === me.home && lease.host !== null) {
+		if (lease.isHostLeaving && lease.onLost === "replace") return "hand_over";
 		return lease.boot === me.boot && lease.epoch === me.heldEpoch ? "hold" : "claim";
 	}
 	return isFree(lease) ? "place" : "leave";

@@ -267,3 +267,8 @@ describe("a route", () => {
 		]);
 	});
 });
+
+test("a limit that was hit on another host is reported by that host", () => {
+	const data = { account: "work", until: null, reason: "why", host: "build-2" };
+	expect(noticeOf(event("account.limited", data))).toBeNull();
+});

@@ -122,7 +122,9 @@ const NOTICES: {
 		return make("retrying", title, detail ? `${detail}\n${text}` : text);
 	},
 	// Also sent after an exit at a limit, which has no notice of its own: this one includes the end time.
-	"account.limited": ({ until, reason }, who, make) => {
+	"account.limited": ({ until, reason, host }, who, make) => {
+		// The host whose agent hit it sends the notice.
+		if (host !== undefined) return null;
 		const text = until === null ? reason : `${reason}; until ${until}`;
 		return make("usage_limit", `${who} has hit its usage limit`, text);
 	},

@@ -40,3 +40,9 @@ test.each([
 		reason: `the only suitable host, 99 on 2 (b: ${reason})`,
 	});
 });
+
+test("the reason names a few of many hosts that are not suitable", () => {
+	const hosts = Array.from({ length: 200 }, (_, at) => host(`h${at}`, { draining: true }));
+	const { reason } = placeAgent(AGENT, hosts);
+	expect(reason).toContain("h7: draining; and 192 other hosts)");
+});

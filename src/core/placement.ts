@@ -38,7 +38,7 @@ export function placeAgent(
 		if (reason === null) suitable.push(host);
 		else refused.push(`${host.host}: ${reason}`);
 	}
-	const others = refused.length === 0 ? "" : ` (${refused.join("; ")})`;
+	const others = refused.length === 0 ? "" : ` (${renderRefused(refused)})`;
 	const [best] = suitable.toSorted(
 		(a, b) =>
 			a.leases / a.cpus - b.leases / b.cpus ||
@@ -50,6 +50,15 @@ export function placeAgent(
 	const only = suitable.length === 1 ? "the only suitable host" : "the fewest leases per CPU";
 	const reason = `${only}, ${leases} on ${cpus}${others}`;
 	return { placed: { host, home, reason }, reason };
+}
+
+/** The reason is stored with each lease, and a cluster may have thousands of hosts. */
+const REFUSED_MAX = 8;
+
+function renderRefused(refused: readonly string[]): string {
+	const rest = refused.length - REFUSED_MAX;
+	const more = rest > 0 ? [`and ${rest} other hosts`] : [];
+	return [...refused.slice(0, REFUSED_MAX), ...more].join("; ");
 }
 
 function refuseHost(agent: AgentNeeds, host: PlacementHost): string | null {

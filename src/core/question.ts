@@ -1,12 +1,12 @@
 /**
  * The terms of questions that need a person: a permission or a choice that a CLI shows on its screen, a
- * text question of an agent, and the decision after a clean exit.
+ * text question of an agent, and the decisions after a clean exit and after the loss of a host.
  */
 
-export const QUESTION_KINDS = ["permission", "choice", "text", "clean_exit"] as const;
+export const QUESTION_KINDS = ["permission", "choice", "text", "clean_exit", "lost_host"] as const;
 /**
  * `permission` and `choice` are on the agent's screen, `text` was asked through `reeve mcp` or the API,
- * `clean_exit` asks what follows an exit.
+ * `clean_exit` asks what follows an exit, `lost_host` whether another host of the cluster replaces the agent.
  */
 export type QuestionKind = (typeof QUESTION_KINDS)[number];
 

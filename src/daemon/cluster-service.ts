@@ -5,6 +5,7 @@ import { access, constants } from "node:fs/promises";
 import { availableParallelism, freemem, hostname, loadavg, totalmem } from "node:os";
 import { delimiter, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { createHostLimits, type HostLimits } from "../cluster/account-limits.js";
 import { createHostLeases, type HostLeases } from "../cluster/leases.js";
 import { createMembership, type Membership } from "../cluster/membership.js";
 import { expandVariables } from "../config/expand.js";
@@ -55,6 +56,7 @@ export function createLeases(membership: Membership, note: (event: NewEvent) => 
 	return createHostLeases({
 		bootMs: readBootMs,
 		steadyMs: () => performance.now(),
+		wallMs: Date.now,
 		random: Math.random,
 		sleep: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => {}),
 		every(ms, run) {
@@ -82,10 +84,21 @@ export function whyNoCluster(membership: Membership): ReeveError {
 	return new ReeveError("cluster_unavailable", "this host is joining the cluster");
 }
 
+/** The usage limits that this host shares. */
+export function createLimits(settings: Settings): HostLimits {
+	return createHostLimits({
+		steadyMs: () => performance.now(),
+		random: Math.random,
+		sleep: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => {}),
+		isOff: () => settings.current.cluster === null,
+	});
+}
+
 export interface ClusterServiceParts {
 	readonly membership: Membership;
 	readonly leases: HostLeases;
 	readonly sharedTasks: SharedTasks;
+	readonly sharedLimits: HostLimits;
 	readonly home: Home;
 	readonly settings: Settings;
 	readonly version: string;
@@ -158,7 +171,8 @@ async function belongTo(
 	parts: ClusterServiceParts,
 	signal: AbortSignal,
 ): Promise<void> {
-	const { membership, leases, sharedTasks, home, version, runningAgents, learn, onDamage } = parts;
+	const { membership, leases, sharedLimits, sharedTasks, home, version, runningAgents } = parts;
+	const { learn, onDamage } = parts;
 	const host = hostOf(cluster);
 	const found = targetOf(cluster.database, home, learn);
 	if (!found.ok) {
@@ -185,6 +199,7 @@ async function belongTo(
 		await Promise.all([
 			leases.run(member, database.leases, until),
 			sharedTasks.run({ member, database: database.tasks }, describe, until),
+			sharedLimits.run(member, database.limits, until),
 		]);
 	};
 	await membership.run({ member, open, facts, serve }, signal);

@@ -15,6 +15,7 @@ import { readProcessEnvironment } from "../host/process-environment.js";
 import { shimPath } from "../native/find-binary.js";
 import type { Executor } from "../ports/executor.js";
 import type { Leases } from "../ports/leases.js";
+import type { SharedLimits } from "../ports/shared-limits.js";
 import type { Store } from "../ports/store.js";
 import { realClock } from "../services/real-clock.js";
 import type { Environments } from "../sessions/agent-environment.js";
@@ -42,9 +43,10 @@ export function createEngine(parts: {
 	readonly redact: (text: string) => string;
 	readonly leases: Leases;
 	readonly whyNoCluster: () => ReeveError;
+	readonly sharedLimits: SharedLimits;
 }): Engine {
 	const { home, store, backends, executor, logger, onDamage, environments, redact } = parts;
-	const { leases, whyNoCluster } = parts;
+	const { leases, whyNoCluster, sharedLimits } = parts;
 	const vault = createFileVault(home.vault, { locks: home.locks, onDamage });
 	return new Engine({
 		store,
@@ -84,6 +86,7 @@ export function createEngine(parts: {
 		watchFiles: createFileWatcher(home.dir),
 		leases,
 		whyNoCluster,
+		sharedLimits,
 		timezone: localTimezone(),
 		readPlan: (file) => loadPlan(file),
 		concurrency: DEFAULT_CONCURRENCY,

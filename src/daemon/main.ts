@@ -33,6 +33,7 @@ import {
 	clusterService,
 	createClusterMembership,
 	createLeases,
+	createLimits,
 	whyNoCluster,
 } from "./cluster-service.js";
 import { dispatcherService, engineService, schedulerService } from "./core-services.js";
@@ -133,7 +134,7 @@ async function main(): Promise<number> {
 }
 
 /** Everything that does not depend on the settings or on the services. */
-async function createParts(store: Store) {
+async function createParts(store: Store, settings: Settings) {
 	// Not awaited: a full disk must prevent neither serving nor stopping.
 	const note = (event: NewEvent) =>
 		void store.commit((transaction) => transaction.appendEvent(event, Date.now())).catch(() => {});
@@ -148,26 +149,29 @@ async function createParts(store: Store) {
 	});
 	const cluster = createClusterMembership({ note, logger });
 	const leases = createLeases(cluster, note);
+	const sharedLimits = createLimits(settings);
 	const environments = createEnvironments(process.env, secrets.addValue);
 	const engine = createEngine({
 		...{ home, store, backends, executor, logger, environments, leases },
 		onDamage: damaged.add,
 		redact: secrets.redact,
 		whyNoCluster: () => whyNoCluster(cluster),
+		sharedLimits,
 	});
 	backends.onExit((exit) => engine.exited(exit));
 	const auth = await createAuth(damaged, (data) => note({ type: "operator.refused", data }));
 	const push = await openPush(createPushFiles(home, damaged.add), auth.tokens, Date.now);
 	const remotes = createDaemonRemotes({ home, onDamage: damaged.add, note, logger });
 	return {
-		...{ note, damaged, backends, executor, cluster, leases, environments, engine },
+		...{ note, damaged, backends, executor, cluster, leases, sharedLimits, environments, engine },
 		...{ auth, push, remotes },
 	};
 }
 
 async function serve(store: Store, settings: Settings, claim: HomeClaim): Promise<number> {
-	const parts = await createParts(store);
+	const parts = await createParts(store, settings);
 	const { note, damaged, backends, cluster, leases, environments, engine, push, remotes } = parts;
+	const { sharedLimits } = parts;
 	const limits = renderLimits(backends.describeLimits());
 	const network: NetworkState = { listen: null, url: null, problem: null };
 	const recovered = createSignal<void>();
@@ -232,7 +236,7 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 		}),
 		remotesService(remotes, home),
 		clusterService({
-			...{ membership: cluster, leases, home, settings, version: identity.version },
+			...{ membership: cluster, leases, sharedLimits, home, settings, version: identity.version },
 			...{ learn: secrets.addValue, onDamage: damaged.add, sharedTasks: engine.sharedTasks },
 			runningAgents: () => engine.list().filter(({ process }) => process === "running").length,
 		}),

@@ -9,6 +9,7 @@ import type { ProcessIdentity } from "../ports/backend.js";
 import type { Calendar, Clock } from "../ports/clock.js";
 import type { EnvVault } from "../ports/env-vault.js";
 import type { Leases } from "../ports/leases.js";
+import type { SharedLimits } from "../ports/shared-limits.js";
 import type { Store } from "../ports/store.js";
 import type { WatchFiles } from "./file-watches.js";
 import type { AccountView } from "./limits/accounts.js";
@@ -48,6 +49,8 @@ export interface EngineParts extends CallWorld {
 	readonly leases?: Leases;
 	/** Why shared tasks cannot be reached now; without it, this host belongs to no cluster. */
 	readonly whyNoCluster?: () => ReeveError;
+	/** Usage limits that hosts of a cluster share; none without a cluster. */
+	readonly sharedLimits?: SharedLimits;
 	/** Of this host, for schedules without one of their own. */
 	readonly timezone: string;
 	readonly readPlan: ScheduleWorld["readPlan"];

@@ -9,12 +9,14 @@ import { needsFix } from "../core/attention.js";
 import { ReeveError } from "../core/errors.js";
 import type { RunExit } from "../ports/backend.js";
 import type { Leases } from "../ports/leases.js";
+import { NO_SHARED_LIMITS } from "../ports/shared-limits.js";
 import type { StoredExit } from "../ports/store.js";
 import { type AgentView, redactView, viewOf } from "./agent-view.js";
 import { Agents } from "./agents.js";
 import { Drafts } from "./attending/drafts.js";
 import { FinishedTurns } from "./attending/finished-turns.js";
 import { Inbox } from "./attending/inbox.js";
+import { LostHosts } from "./attending/lost-hosts.js";
 import { OpenQuestions } from "./attending/open-questions.js";
 import { Questions } from "./attending/questions.js";
 import { ScreenQuestions } from "./attending/screen-questions.js";
@@ -58,6 +60,7 @@ import { AgentCalls } from "./tasks/agent-calls.js";
 import { RunningAttempts } from "./tasks/running-attempts.js";
 import { TaskDesk } from "./tasks/task-desk.js";
 import { Tasks } from "./tasks/tasks.js";
+import { Wishes } from "./wishes.js";
 
 const NO_CLUSTER = "this host belongs to no cluster, so it cannot share the tasks of an agent";
 
@@ -66,6 +69,7 @@ export class Engine {
 	readonly #agents = new Agents();
 	readonly #gate: StartGate;
 	readonly #leases: Leases;
+	readonly #wishes: Wishes;
 	readonly #fleets: PinnedFleets;
 	readonly #accounts: Accounts;
 	readonly inbox: Inbox;
@@ -93,7 +97,7 @@ export class Engine {
 
 	constructor(parts: EngineParts) {
 		const agents = this.#agents;
-		const { store, clock, leases = NO_LEASES } = parts;
+		const { store, clock, leases = NO_LEASES, sharedLimits = NO_SHARED_LIMITS } = parts;
 		const drafts = new Drafts(clock);
 		this.#parts = parts;
 		const typing = new Typing(clock);
@@ -101,8 +105,10 @@ export class Engine {
 		this.questions = new Questions(store, clock, parts.secrets.redact);
 		this.#screenQuestions = new ScreenQuestions(store, clock, typing);
 		this.finished = new FinishedTurns(store, clock);
+		const errors = { onError: parts.onError };
+		const lost = new LostHosts(leases, store, clock);
 		this.people = new OpenQuestions({
-			agents,
+			...{ agents, lost },
 			sessions: parts.sessions,
 			asked: this.questions,
 			screen: this.#screenQuestions,
@@ -122,6 +128,7 @@ export class Engine {
 			...typed,
 			usage: this.#usage,
 			leases,
+			sharedLimits,
 			wake: (id: string) => this.#starts.wakeToAttach(id),
 			hasQuestion: (id: string, runId: string) =>
 				(this.#screenQuestions.of(id, runId) ?? this.questions.openQuestion(id, runId)) !== null,
@@ -138,7 +145,9 @@ export class Engine {
 			ownersOfRuns: new Map(),
 		};
 		this.#leases = leases;
-		attachLeases(leases, { agents, gate: this.#gate, onError: parts.onError });
+		this.#wishes = new Wishes({ ...parts, leases });
+		const [gate, wishes, { inbox }] = [this.#gate, this.#wishes, this];
+		attachLeases(leases, { agents, gate, lost, wishes, inbox, ...errors });
 		this.#fleets = new PinnedFleets({
 			...shared,
 			added: (agent) => this.#add(agent, null),
@@ -160,7 +169,7 @@ export class Engine {
 		this.taskDesk = new TaskDesk(this.tasks, this.sharedTasks, store);
 		this.schedules = new Schedules({
 			...parts,
-			agents,
+			...{ agents, leases },
 			inbox: this.inbox,
 			tasks: this.tasks,
 			finished: this.finished,
@@ -186,6 +195,7 @@ export class Engine {
 		this.schedules.recover();
 		this.#accounts.recover();
 		this.#usage.recover();
+		this.#wishes.recover();
 		for (const { agent, lastExit } of stored) this.#add(agent, lastExit);
 		await this.#fleets.removeUnused(envs);
 		await Promise.all(
@@ -224,9 +234,8 @@ export class Engine {
 		this.schedules.diff(fleet);
 		const changes = await this.#fleets.pin(fleet, mayChange, { unlessRunning: true });
 		await this.schedules.pin(fleet, { removes: false });
-		for (const { id } of fleet.agents.filter((spec) => ids.includes(spec.id) && isPlaced(spec))) {
-			this.#leases.setWanted(id, true);
-		}
+		const placed = fleet.agents.filter((spec) => ids.includes(spec.id) && isPlaced(spec));
+		await Promise.all(placed.map(({ id }) => this.#wishes.accept(id, true)));
 		return Promise.all(
 			ids.map(async (id) => {
 				const start = await this.#starts.reportOf(
@@ -254,11 +263,16 @@ export class Engine {
 		return (await Promise.all(started)).flat();
 	}
 
-	/** Stops agents, dependents first (S7). */
+	/** Stops all agents of this host. Other hosts may run those with `placement`. */
+	downHere(): Promise<readonly Stopped[]> {
+		return this.#stopInOrder("*", (runner) => runner.down("operator"));
+	}
+
+	/** Stops agents, dependents first (S7); those with `placement` on whichever host they run. */
 	down(scope: Scope, timeoutMs?: number): Promise<readonly Stopped[]> {
 		return this.#stopInOrder(scope, async (runner) => {
 			const placement = placementOf(this.#leases, runner.spec);
-			if (placement !== null) this.#leases.setWanted(runner.id, false);
+			if (placement !== null) await this.#wishes.accept(runner.id, false);
 			const report = await runner.down("operator", timeoutMs);
 			if (report.outcome !== "already_stopped" || placement?.state !== "elsewhere") return report;
 			return { ...report, reason: `it runs on ${placement.host}, which stops it` };
@@ -409,6 +423,7 @@ export class Engine {
 		const run = this.#agents.get(id)?.snapshot().run ?? null;
 		if (run !== null) this.#runnerWorld.ownersOfRuns.delete(run.runId);
 		this.#agents.delete(id);
+		this.#wishes.forget(id);
 		this.#fileWatches.forget(id);
 		await this.inbox.forget(id);
 		await this.#screenQuestions.forget(id);

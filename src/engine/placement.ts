@@ -1,6 +1,7 @@
 /** Agents that may run on several hosts, as the engine sees them. */
 
 import type { AgentSpec } from "../config/spec.js";
+import { ReeveError } from "../core/errors.js";
 import type { Leases, PlacedAgent, PlacementView } from "../ports/leases.js";
 
 /** Null for an agent without `placement`, which runs on this host only. */
@@ -26,14 +27,28 @@ export function isForbiddenHere(leases: Leases, spec: AgentSpec): boolean {
 	return isPlaced(spec) && !leases.isHeld(spec.id);
 }
 
+/** Throws if the agent may not run on this host now: a message that it accepted would wait here forever. */
+export function requireHere(leases: Leases, spec: AgentSpec): void {
+	if (!isForbiddenHere(leases, spec)) return;
+	const { id } = spec;
+	const placement = placementOf(leases, spec);
+	const host = placement?.state === "elsewhere" ? placement.host : null;
+	if (host === null) {
+		throw new ReeveError("not_on_this_host", `${id} ${placement?.reason}`);
+	}
+	const hint = `Use it on ${host}. If ${host} is a remote of this host (\`reeve remote add ${host} …\`), the agent is \`${host}/${id}\` here.`;
+	throw new ReeveError("not_on_this_host", `${id} runs on ${host}`, hint);
+}
+
 /** A host that belongs to no cluster cannot know where else such an agent runs. */
 export const NO_LEASES: Leases = {
 	attach() {},
 	isHeld: () => false,
 	deadline: () => null,
 	view: ({ placement: { onLost } }) => ({
-		...{ state: "unavailable", host: null, epoch: null, onLost },
+		...{ state: "unavailable", host: null, epoch: null, onLost, asksSinceMs: null, noHost: false },
 		reason: "has `placement`, and this host belongs to no cluster",
 	}),
 	setWanted() {},
+	answerLost: async () => false,
 };

@@ -2,7 +2,14 @@
 
 import type { ClusterHost, HostFacts, Member } from "../core/cluster.js";
 import type { LeaseTable } from "./leases.js";
+import type { LimitTable } from "./shared-limits.js";
 import type { SharedTasksDatabase } from "./shared-tasks.js";
+
+/**
+ * A draining host gets no more agents. `until_restart`: its daemon is about to restart, so it also gives the agents that
+ * other hosts may replace to those.
+ */
+export type Draining = boolean | "until_restart";
 
 /** The shared database. Every call is bounded in time, and throws `cluster_unavailable` if it fails. */
 export interface ClusterDatabase {
@@ -21,11 +28,12 @@ export interface ClusterDatabase {
 	beat(member: Member, facts: HostFacts): Promise<boolean>;
 	hosts(): Promise<readonly ClusterHost[]>;
 	/** False if there is no such host. */
-	setDraining(host: string, draining: boolean): Promise<boolean>;
+	setDraining(host: string, draining: Draining): Promise<boolean>;
 	/** Only a silent host is removed. */
 	remove(host: string): Promise<"removed" | "alive" | "unknown">;
 	readonly leases: LeaseTable;
 	readonly tasks: SharedTasksDatabase;
+	readonly limits: LimitTable;
 	close(): Promise<void>;
 }
 
@@ -53,7 +61,7 @@ export interface Cluster {
 	hosts(): Promise<readonly ClusterHost[]>;
 	/** Throws `host_not_found`. */
 	host(name: string): Promise<ClusterHost>;
-	setDraining(name: string, draining: boolean): Promise<ClusterHost>;
+	setDraining(name: string, draining: Draining): Promise<ClusterHost>;
 	/** Throws `host_alive` unless the host is silent. */
 	remove(name: string): Promise<void>;
 }

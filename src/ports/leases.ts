@@ -1,7 +1,13 @@
 /** The leases of agents that may run on several hosts: for the engine, and in the shared database of a cluster. */
 
 import type { Member } from "../core/cluster.js";
-import type { Lease, OnLost, PlacementSettings, PlacementState } from "../core/lease.js";
+import type {
+	Lease,
+	LostAnswer,
+	OnLost,
+	PlacementSettings,
+	PlacementState,
+} from "../core/lease.js";
 import type { Placed, PlacementHost } from "../core/placement.js";
 import type { Deadline } from "./backend.js";
 
@@ -28,6 +34,17 @@ export interface PlacementView {
 	readonly epoch: number | null;
 	readonly onLost: OnLost;
 	readonly reason: string;
+	/** It waits although the hosts have been looked at, because none is suitable. */
+	readonly noHost: boolean;
+	/** Since when an operator is asked what happens, because its host is lost; null if none is. */
+	readonly asksSinceMs: number | null;
+}
+
+/** An operator wants an agent to run, or not, on whichever host. */
+export interface Wish {
+	readonly wanted: boolean;
+	/** Wall time. */
+	readonly atMs: number;
 }
 
 /** The agents of this host, as their leases need them. */
@@ -40,8 +57,14 @@ export interface LeasedAgents {
 	gained(id: string): void;
 	/** It must not run here: if it does, it has this long to exit. Called again while that lasts. */
 	lost(id: string, graceMs: number, reason: string): void;
+	/** The database has the wish. */
+	announced(id: string, wish: Wish): void;
 	/** Its run may go on until then; a time of 0 is no limit. */
 	extended(id: string, deadline: Deadline): void;
+	/** An operator must decide about it; `notifies`: this is the host that notifies people. */
+	asks(id: string, notifies: boolean): void;
+	/** There is no longer anything to decide. */
+	asksNoMore(id: string, epoch: number): void;
 }
 
 export interface Leases {
@@ -51,8 +74,10 @@ export interface Leases {
 	/** When its run must end unless the lease is renewed; null for no limit. */
 	deadline(id: string): Deadline | null;
 	view(agent: PlacedAgent): PlacementView;
-	/** An operator wants it to run, or not, on whichever host. */
-	setWanted(id: string, wanted: boolean): void;
+	/** Sends a wish to the other hosts as soon as possible. */
+	setWanted(id: string, wish: Wish): void;
+	/** Decides about an agent whose host is lost. False if that is no longer to be decided. */
+	answerLost(id: string, epoch: number, answer: LostAnswer): Promise<boolean>;
 }
 
 /** An agent that a host could run. */
@@ -71,18 +96,32 @@ export interface Assignment extends Placed, HeldLease {
 	readonly renewals: number;
 }
 
+export interface SentWish {
+	readonly agent: string;
+	readonly wanted: boolean;
+	/** How long ago an operator wished it. */
+	readonly ageMs: number;
+}
+
 /** Every write names an epoch and, of a daemon, its boot; one that is outdated changes nothing and is reported so. */
 export interface LeaseTable {
 	/** Announces what the host could run, makes missing rows, and returns the leases of these agents. */
 	offer(member: Member, agents: readonly OfferedAgent[]): Promise<readonly Lease[]>;
 	/** Returns the agents whose lease was renewed. */
 	renew(member: Member, held: readonly HeldLease[]): Promise<readonly string[]>;
-	/** Takes a lease that is assigned to the host, or was its own. Returns the new epoch; null if it is outdated. */
-	claim(member: Member, lease: HeldLease & OfferedAgent): Promise<number | null>;
+	/** Takes leases that are assigned to the host, or were its own. Returns those that it got, with their new epochs. */
+	claim(
+		member: Member,
+		leases: readonly (HeldLease & OfferedAgent)[],
+	): Promise<readonly HeldLease[]>;
 	/** False if it is outdated. */
 	release(member: Member, lease: HeldLease): Promise<boolean>;
-	/** Whether the agent is to run on any host. */
-	setWanted(agent: string, wanted: boolean, by: string): Promise<void>;
+	/** True for the first host that asks about the loss of this holder. */
+	ask(lease: HeldLease): Promise<boolean>;
+	/** Records the decision about the loss of this holder; false if it is outdated. */
+	answer(lease: HeldLease, answer: LostAnswer): Promise<boolean>;
+	/** Whether agents are to run on any host. A later wish counts more than one that arrives later. */
+	setWanted(wishes: readonly SentWish[], by: string): Promise<void>;
 	/**
 	 * Assigns leases that are free; one host at a time. Null if another host does it now. An assignment that is
 	 * outdated is left out.

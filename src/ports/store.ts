@@ -106,6 +106,8 @@ export interface StoredExit {
 export interface EffectPayloads {
 	/** The start that the policy has decided on; `afterMs` is the delay at that time. */
 	readonly start: { readonly agent: string; readonly afterMs: number };
+	/** An operator wants an agent with `placement` to run, or not; the database of the cluster may not have it yet. */
+	readonly wish: { readonly agent: string; readonly wanted: boolean };
 	readonly notification: {
 		readonly route: string;
 		readonly notice: Notice;

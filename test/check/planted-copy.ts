@@ -18,7 +18,15 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { type Ran, runQuietly } from "../../scripts/lib/run.mjs";
 
-export type Step = "types" | "lint" | "imports" | "dead-code" | "generated" | "prose" | "shell";
+export type Step =
+	| "types"
+	| "lint"
+	| "imports"
+	| "dead-code"
+	| "generated"
+	| "prose"
+	| "shell"
+	| "manifests";
 
 /** The change of one file: its new text, or a function of the old text. */
 export type Change = string | ((before: string) => string);
@@ -89,6 +97,9 @@ const FINDING: Readonly<Record<Exclude<Step, "dead-code">, RegExp>> = {
 	generated: /^(?<file>\S+) (?<rule>is stale)/gm,
 	prose: /^(?<file>\S+?):\d+: "(?<rule>[\w ]+)" is not plain English/gm,
 	shell: /^(?<file>\S+) has a (?<rule>syntax error)/gm,
+	// A mistake in a schema is named by its kind, a rule between objects completely.
+	manifests:
+		/^(?<file>\S+): (?:✖ )?(?<rule>Unrecognized key|Invalid input|needs a fixed version|.+)/gm,
 };
 
 /** Each finding once, in order: `src/core/planted.ts: lint/suspicious/noExplicitAny`. */

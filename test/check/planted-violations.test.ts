@@ -7,6 +7,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { IMPORT_VIOLATIONS } from "./import-violations.js";
 import { LINT_VIOLATIONS } from "./lint-violations.js";
+import { MANIFEST_VIOLATIONS } from "./manifest-violations.js";
 import { findingsIn, groupDisjoint } from "./plant-together.js";
 import { findingsOf, PlantedCopy, type Step } from "./planted-copy.js";
 import { PROSE_VIOLATIONS } from "./prose-violations.js";
@@ -92,6 +93,7 @@ const PLANTED: readonly (readonly [Step, readonly Violation[]])[] = [
 	["dead-code", DEAD_CODE],
 	["prose", PROSE_VIOLATIONS],
 	["shell", SHELL],
+	["manifests", MANIFEST_VIOLATIONS],
 ];
 
 describe("planted violations", { timeout: 300_000 }, () => {

@@ -190,6 +190,7 @@ class World {
 		const leases = createHostLeases({
 			bootMs: () => this.bootMs(host),
 			steadyMs: () => 0,
+			wallMs: () => 0,
 			unavailable: () => null,
 			note: () => {},
 			random: () => this.random.next(),
@@ -218,6 +219,9 @@ class World {
 			placed: () => AGENTS.map((id) => ({ agent: placed(id), isUp: true })),
 			isGone: (id) => !host.runs.has(id),
 			gained() {},
+			asks() {},
+			asksNoMore() {},
+			announced() {},
 			lost: (id, graceMs) => {
 				const run = host.runs.get(id);
 				if (run !== undefined) run.endsAtMs ??= this.nowMs + this.random.int(0, graceMs + 300);
@@ -263,9 +267,11 @@ class World {
 				return blind ? leases.map((lease) => ({ ...lease, leaseMs: 0 })) : leases;
 			},
 			renew: (member, held) => send(() => table.renew(member, held)),
-			claim: (member, lease) => send(() => table.claim(member, lease)),
+			claim: (member, leases) => send(() => table.claim(member, leases)),
 			release: (member, lease) => send(() => table.release(member, lease)),
-			setWanted: (agent, wanted, by) => send(() => table.setWanted(agent, wanted, by)),
+			ask: (lease) => send(() => table.ask(lease)),
+			answer: (lease, answer) => send(() => table.answer(lease, answer)),
+			setWanted: (wishes, by) => send(() => table.setWanted(wishes, by)),
 			sweep: (agents, decide) => send(() => table.sweep(agents, decide)),
 		};
 	}

@@ -1,10 +1,10 @@
 /** The leases of agents: one suite over the table in memory, which simulations use, and over a real PostgreSQL. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { ClusterHost } from "../../src/core/cluster.js";
+import type { ClusterHost, Member } from "../../src/core/cluster.js";
 import { parseDatabaseUrl } from "../../src/core/database-url.js";
 import type { Lease, OnLost } from "../../src/core/lease.js";
-import type { Assignment, LeaseTable } from "../../src/ports/leases.js";
+import type { Assignment, LeaseTable, OfferedAgent } from "../../src/ports/leases.js";
 import { openClusterDatabase } from "../../src/store/postgres/cluster-database.js";
 import { HOST_REPORT } from "../support/memory-cluster.js";
 import { createMemoryLeases } from "../support/memory-leases.js";
@@ -46,12 +46,19 @@ function leaseSuite(open: () => Promise<TestTable>): void {
 		return lease;
 	}
 
+	const wish = (wanted: boolean, ageMs = 0) =>
+		world.table.setWanted([{ agent: "p:a", wanted, ageMs }], "b");
+
+	/** The new epoch; null if the claim is outdated. */
+	const claim = async (member: Member, lease: OfferedAgent & { readonly epoch: number }) =>
+		(await world.table.claim(member, [lease]))[0]?.epoch ?? null;
+
 	/** Host A holds the lease. */
 	async function hold(onLost: OnLost = "replace"): Promise<number> {
 		await read(onLost);
 		expect(await world.table.sweep(["p:a"], assignTo("a"))).toHaveLength(1);
 		const { epoch } = await read(onLost);
-		return (await world.table.claim(A, { ...offerOf(onLost), epoch })) ?? -1;
+		return (await claim(A, { ...offerOf(onLost), epoch })) ?? -1;
 	}
 
 	test("a new lease has no holder, is assigned, and claimed by the host that it is assigned to", async () => {
@@ -67,9 +74,9 @@ function leaseSuite(open: () => Promise<TestTable>): void {
 		});
 		const assigned = await read();
 		expect(assigned).toMatchObject({ epoch: 1, host: "a", boot: null, reason: "for a test" });
-		expect(await world.table.claim(B, { ...offerOf("replace"), epoch: 1 })).toBeNull();
-		expect(await world.table.claim(A, { ...offerOf("replace"), epoch: 0 })).toBeNull();
-		expect(await world.table.claim(A, { ...offerOf("replace"), epoch: 1 })).toBe(2);
+		expect(await claim(B, { ...offerOf("replace"), epoch: 1 })).toBeNull();
+		expect(await claim(A, { ...offerOf("replace"), epoch: 0 })).toBeNull();
+		expect(await claim(A, { ...offerOf("replace"), epoch: 1 })).toBe(2);
 		const held = await read();
 		expect(held).toMatchObject({ ...A, epoch: 2, isHostKnown: true });
 		expect(held.leftMs).toBeGreaterThan(30_000);
@@ -95,8 +102,8 @@ function leaseSuite(open: () => Promise<TestTable>): void {
 		await world.join("a", "2");
 		const next = memberOf("a", "2");
 		expect(await world.table.renew(A, [{ agent: "p:a", epoch }])).toEqual([]);
-		expect(await world.table.claim(A, { ...offerOf("replace"), epoch })).toBeNull();
-		expect(await world.table.claim(next, { ...offerOf("replace"), epoch })).toBe(epoch + 1);
+		expect(await claim(A, { ...offerOf("replace"), epoch })).toBeNull();
+		expect(await claim(next, { ...offerOf("replace"), epoch })).toBe(epoch + 1);
 	});
 
 	test.each([
@@ -122,6 +129,55 @@ function leaseSuite(open: () => Promise<TestTable>): void {
 		},
 	);
 
+	test("with `ask`, an operator decides about each holder that is lost, and one host asks", async () => {
+		const epoch = await hold("ask");
+		const holder = { agent: "p:a", epoch };
+		// While it is held, there is nothing to decide.
+		expect(await world.table.answer(holder, "replace")).toBe(false);
+		await world.expire();
+		expect(await world.table.ask(holder)).toBe(true);
+		expect(await world.table.ask(holder)).toBe(false);
+		expect(await world.table.ask({ agent: "p:a", epoch: epoch - 1 })).toBe(false);
+		expect(await world.table.answer({ agent: "p:a", epoch: epoch - 1 }, "replace")).toBe(false);
+		expect(await world.table.answer(holder, "wait")).toBe(true);
+		expect(await read("ask")).toMatchObject({ answer: "wait" });
+		expect(await world.table.sweep(["p:a"], assignTo("b"))).toEqual([]);
+		expect(await world.table.answer(holder, "replace")).toBe(true);
+		expect(await world.table.sweep(["p:a"], assignTo("b"))).toHaveLength(1);
+		const [lease] = await world.table.offer(B, [offerOf("ask")]);
+		expect(lease).toMatchObject({ host: "b", answer: null });
+		// The next holder is a new question.
+		const next = (await claim(B, { ...offerOf("ask"), epoch: lease?.epoch ?? 0 })) ?? 0;
+		await world.expire();
+		expect(await world.table.ask({ agent: "p:a", epoch: next })).toBe(true);
+	});
+
+	test("a claim of several leases takes those that are not outdated", async () => {
+		const offers = ["p:a", "p:b"].map((agent) => ({ ...offerOf("replace"), agent }));
+		await world.table.offer(A, offers);
+		expect(await world.table.sweep(["p:a", "p:b"], assignTo("a"))).toHaveLength(2);
+		const [first, second] = offers as [OfferedAgent, OfferedAgent];
+		const claims = [
+			{ ...first, epoch: 1 },
+			{ ...second, epoch: 7 },
+		];
+		expect(await world.table.claim(A, claims)).toEqual([{ agent: "p:a", epoch: 2 }]);
+		const leases = await world.table.offer(A, offers);
+		expect(leases.map(({ agent, boot }) => [agent, boot]).toSorted()).toEqual([
+			["p:a", "1"],
+			["p:b", null],
+		]);
+	});
+
+	test("of two wishes the later one counts, also if the earlier one arrives last", async () => {
+		await read();
+		await wish(false, 5_000);
+		await wish(true, 60_000);
+		expect(await read()).toMatchObject({ wanted: false, reason: "b" });
+		await wish(true, 1_000);
+		expect(await read()).toMatchObject({ wanted: true });
+	});
+
 	test("a renewal between the look and the assignment prevents it", async () => {
 		const epoch = await hold();
 		await world.expire();
@@ -134,13 +190,13 @@ function leaseSuite(open: () => Promise<TestTable>): void {
 
 	test("an agent that is taken down is neither assigned nor claimed until it is wanted again", async () => {
 		const { epoch } = await read();
-		await world.table.setWanted("p:a", false, "b");
+		await wish(false);
 		expect(await read()).toMatchObject({ wanted: false, reason: "b" });
 		expect(await world.table.sweep(["p:a"], assignTo("a"))).toEqual([]);
-		await world.table.setWanted("p:a", true, "b");
+		await wish(true);
 		await world.table.sweep(["p:a"], assignTo("a"));
-		await world.table.setWanted("p:a", false, "b");
-		expect(await world.table.claim(A, { ...offerOf("replace"), epoch: epoch + 1 })).toBeNull();
+		await wish(false);
+		expect(await claim(A, { ...offerOf("replace"), epoch: epoch + 1 })).toBeNull();
 	});
 }
 

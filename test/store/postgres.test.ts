@@ -5,6 +5,7 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { DEFAULT_USAGE_LIMIT } from "../../src/core/account.js";
 import { DEFAULT_BREAKER } from "../../src/core/breaker.js";
 import { refuseToJoin } from "../../src/core/cluster.js";
 import { parseDatabaseUrl } from "../../src/core/database-url.js";
@@ -20,7 +21,11 @@ import { HOST_REPORT } from "../support/memory-cluster.js";
 import { describeWithPostgres } from "../support/needs.js";
 import { startPostgres, type TestPostgres } from "../support/postgres.js";
 
-const FILES = ["001-hosts.sql", "002-leases.sql", "003-tasks.sql"];
+const FILES = [
+	...["001-hosts.sql", "002-leases.sql", "003-account-limits.sql"],
+	...["004-lost-answers.sql", "005-lease-wishes.sql", "006-leaving-hosts.sql"],
+	...["007-lease-indexes.sql", "008-tasks.sql"],
+];
 
 async function open(url: string) {
 	const parsed = parseDatabaseUrl(url);
@@ -77,11 +82,8 @@ describeWithPostgres("the tables of a cluster", () => {
 		await Promise.all(hosts.map((host) => host.prepare()));
 		await Promise.all(hosts.map((host, at) => host.join(memberOf(`h${at}`), HOST_REPORT, accept)));
 		expect(await hosts[0]?.hosts()).toHaveLength(12);
-		expect(await postgres.query("SELECT version FROM reeve.migrations", "empty")).toEqual([
-			{ version: 1 },
-			{ version: 2 },
-			{ version: 3 },
-		]);
+		const versions = await postgres.query("SELECT version FROM reeve.migrations", "empty");
+		expect(versions).toEqual(FILES.map((_, at) => ({ version: at + 1 })));
 		await Promise.all(hosts.map((host) => host.close()));
 	});
 
@@ -135,49 +137,64 @@ describeWithPostgres("the tables of a cluster", () => {
 		await Promise.all([one.close(), two.close()]);
 	});
 
-	test("can be made by their owner, for a role that may only read and write rows", async () => {
-		await postgres.createDatabase("roles");
-		await postgres.query("CREATE ROLE daemon LOGIN");
-		const database = await open(postgres.url("roles", "daemon"));
-		const refused = await database.prepare().catch((error: unknown) => error);
+	test("can be made by their owner, for a role that may read and write their rows and nothing else", async () => {
+		await postgres.createDatabase("reeve");
+		await postgres.query("CREATE ROLE stranger LOGIN");
+		const stranger = await open(postgres.url("reeve", "stranger"));
+		const refused = await stranger.prepare().catch((error: unknown) => error);
 		expect(refused).toMatchObject({
 			code: "cluster_unavailable",
 			message: expect.stringContaining("may not create the tables"),
 			hint: expect.stringContaining(resolve("src/store/postgres/001-hosts.sql")),
 		});
+		await stranger.close();
 		for (const file of FILES) {
-			await postgres.query(readFileSync(`src/store/postgres/${file}`, "utf8"), "roles");
+			await postgres.query(readFileSync(`src/store/postgres/${file}`, "utf8"), "reeve");
 		}
-		await postgres.query(GRANTS, "roles");
+		await postgres.query(RIGHTS, "reeve");
+		const database = await open(postgres.url("reeve", "daemon"));
 		await database.prepare();
-		expect(await database.join(memberOf("a"), HOST_REPORT, accept)).toBeNull();
-		expect(await database.beat(memberOf("a"), HOST_REPORT)).toBe(true);
-		expect(await database.setDraining("a", true)).toBe(true);
-		expect(await database.remove("a")).toBe("alive");
+		await useEverything(database);
 		await expect(database.tasks.prepare(memberOf("a"))).rejects.toMatchObject({
 			code: "cluster_unavailable",
 			hint: expect.stringContaining("as the owner of the database"),
 		});
 		const options = ["--schema", "reeve_dbos", "--app-role", "daemon"];
-		execFileSync("node_modules/.bin/dbos", ["schema", postgres.url("roles"), ...options]);
+		execFileSync("node_modules/.bin/dbos", ["schema", postgres.url("reeve"), ...options]);
 		await database.tasks.prepare(memberOf("a"));
 		expect(await runOneTask(database)).toBe("succeeded");
-		const offered = [{ agent: "p:a", onLost: "keep", leaseMs: 6_000 }] as const;
-		expect(await database.leases.offer(memberOf("a"), offered)).toHaveLength(1);
-		const assign = () => [
-			{ agent: "p:a", epoch: 0, renewals: 0, host: "a", home: "home-a", reason: "" },
-		];
-		expect(await database.leases.sweep(["p:a"], assign)).toHaveLength(1);
 		await database.close();
+		for (const forbidden of [
+			...["DROP TABLE reeve.hosts", "DROP SCHEMA reeve CASCADE", "TRUNCATE reeve.leases"],
+			...["ALTER TABLE reeve.hosts ADD COLUMN x text", "CREATE TABLE reeve.x (a int)"],
+			...["CREATE TABLE public.x (a int)", "CREATE TEMPORARY TABLE x (a int)", "CREATE SCHEMA x"],
+			...["CREATE INDEX ON reeve.hosts (seen_at)", "CREATE ROLE x", "CREATE DATABASE x"],
+			...[
+				"CREATE FUNCTION reeve.f() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+				"DELETE FROM reeve.leases",
+			],
+			...[
+				"INSERT INTO reeve.migrations VALUES (99, 99)",
+				"UPDATE reeve.migrations SET compatible = 99",
+			],
+			...["COPY reeve.hosts TO PROGRAM 'true'", "ALTER ROLE daemon SUPERUSER"],
+		]) {
+			const tried = postgres.query(forbidden, "reeve", "daemon");
+			await expect(tried, forbidden).rejects.toMatchObject({ code: "42501" });
+		}
+		// Another role of the server does not even connect.
+		const other = postgres.query("SELECT 1", "reeve", "stranger");
+		await expect(other).rejects.toMatchObject({ code: "42501" });
 	});
 
 	test("of a later release are used while they are compatible, and refused otherwise", async () => {
+		const next = FILES.length + 1;
 		const url = await postgres.createDatabase("later");
 		const database = await open(url);
 		await database.prepare();
-		await postgres.query("INSERT INTO reeve.migrations VALUES (4, 1)", "later");
+		await postgres.query(`INSERT INTO reeve.migrations VALUES (${next}, 1)`, "later");
 		await database.prepare();
-		await postgres.query("INSERT INTO reeve.migrations VALUES (5, 4)", "later");
+		await postgres.query(`INSERT INTO reeve.migrations VALUES (${next + 1}, ${next})`, "later");
 		await expect(database.prepare()).rejects.toMatchObject({
 			code: "cluster_unavailable",
 			hint: "Upgrade Reeve on this host.",
@@ -228,7 +245,37 @@ describeWithPostgres("a connection to the database", () => {
 	});
 });
 
-/** The rights of the role of the daemons, as the guide gives them. */
-const GRANTS = /^```sql\n(?<sql>GRANT.*?)^```$/ms.exec(
+/** The role of the daemons and its rights, as the guide gives them. */
+const RIGHTS = /^```sql\n(?<sql>CREATE ROLE daemon.*?)^```$/ms.exec(
 	readFileSync("docs/guides/cluster.md", "utf8"),
 )?.groups?.["sql"] as string;
+
+/** Every statement of a daemon. */
+async function useEverything(database: ClusterDatabase): Promise<void> {
+	const [a, b] = [memberOf("a"), memberOf("b")];
+	const { leases, limits } = database;
+	for (const member of [a, b]) expect(await database.join(member, HOST_REPORT, accept)).toBeNull();
+	expect(await database.beat(a, HOST_REPORT)).toBe(true);
+	expect(await database.hosts()).toHaveLength(2);
+	expect(await database.setDraining("b", "until_restart")).toBe(true);
+	expect(await database.setDraining("b", false)).toBe(true);
+	expect(await database.remove("b")).toBe("alive");
+	expect(await database.remove("c")).toBe("unknown");
+	const offered = { agent: "p:a", onLost: "ask", leaseMs: 6_000 } as const;
+	expect(await leases.offer(a, [offered])).toHaveLength(1);
+	const place = { host: "a", home: "home-a", reason: "" };
+	const assign = () => [{ ...place, agent: "p:a", epoch: 0, renewals: 0 }];
+	expect(await leases.sweep(["p:a"], assign)).toHaveLength(1);
+	const held = { agent: "p:a", epoch: 2 };
+	expect(await leases.claim(a, [{ ...offered, epoch: 1 }])).toEqual([held]);
+	expect(await leases.renew(a, [held])).toEqual(["p:a"]);
+	expect(await leases.ask(held)).toBe(true);
+	expect(await leases.answer(held, "wait")).toBe(false);
+	await leases.setWanted([{ agent: "p:a", wanted: false, ageMs: 0 }], "a");
+	expect(await leases.release(a, held)).toBe(true);
+	const state = { phase: "limited", sinceMs: 0, firstAtMs: 0, hits: 1, reason: "" } as const;
+	const wait = { endKnown: false, untilMs: null, probe: null, settings: DEFAULT_USAGE_LIMIT };
+	expect(await limits.write(a, "work", 0, { ...state, ...wait }, 0)).toBe(1);
+	expect(await limits.write(a, "work", 1, { ...state, ...wait }, 0)).toBe(2);
+	expect(await limits.read(["work"], 0)).toHaveLength(1);
+}

@@ -11,6 +11,7 @@ import {
 import type { ClusterDatabase, ClusterView } from "../../src/ports/cluster.js";
 import { eventually } from "../faults/fleet-home.js";
 import { createMemoryLeases } from "./memory-leases.js";
+import { createMemoryLimits } from "./memory-limits.js";
 
 export const HOST_REPORT: HostFacts = {
 	...{ version: "1.2.3", labels: { zone: "a" }, advertise: null, adapters: ["claude"] },
@@ -59,7 +60,7 @@ function createMemoryDatabase(): MemoryDatabase {
 		setDraining: (host, draining) =>
 			answer(() => {
 				const row = rows.get(host);
-				if (row !== undefined) rows.set(host, { ...row, draining });
+				if (row !== undefined) rows.set(host, { ...row, draining: draining !== false });
 				return row !== undefined;
 			}),
 		remove: (host) =>
@@ -73,6 +74,7 @@ function createMemoryDatabase(): MemoryDatabase {
 		// No test of the membership has any.
 		tasks: {} as ClusterDatabase["tasks"],
 		leases: createMemoryLeases({ nowMs: Date.now, hosts: () => [...rows.values()] }),
+		limits: createMemoryLimits(() => [...rows.values()]),
 		close: async () => {},
 	};
 }

@@ -5,7 +5,7 @@ import { isFree, type Lease } from "../../src/core/lease.js";
 import type { PlacementHost } from "../../src/core/placement.js";
 import type { LeaseTable } from "../../src/ports/leases.js";
 
-interface Row extends Omit<Lease, "leftMs" | "isHostKnown"> {
+interface Row extends Omit<Lease, "leftMs" | "isHostKnown" | "isHostLeaving"> {
 	readonly expiresAtMs: number;
 }
 
@@ -19,9 +19,12 @@ export function createMemoryLeases(world: {
 	/** The database's clock. */
 	readonly nowMs: () => number;
 	readonly hosts: () => readonly ClusterHost[];
+	readonly isLeaving?: (home: string) => boolean;
 }): MemoryLeases {
 	const rows = new Map<string, Row>();
 	const offers = new Map<string, readonly string[]>();
+	const asked = new Map<string, number>();
+	const wantedAtMs = new Map<string, number>();
 	let failure: Error | null = null;
 	const answer = async <T>(value: () => T): Promise<T> => {
 		if (failure !== null) throw failure;
@@ -30,11 +33,15 @@ export function createMemoryLeases(world: {
 	const shown = ({ expiresAtMs, ...row }: Row): Lease => ({
 		...row,
 		leftMs: expiresAtMs - world.nowMs(),
+		isHostLeaving: world.isLeaving?.(row.home ?? "") ?? false,
 		isHostKnown: world.hosts().some(({ host, home }) => host === row.host && home === row.home),
 	});
 	const change = (agent: string, changes: Partial<Row>) => {
 		const row = rows.get(agent);
-		if (row !== undefined) rows.set(agent, { ...row, ...changes });
+		if (row === undefined) return;
+		// An answer is about one holder.
+		const isNew = changes.epoch !== undefined && changes.epoch !== row.epoch;
+		rows.set(agent, { ...row, ...(isNew && { answer: null }), ...changes });
 	};
 	const isMember = ({ host, home, boot }: Member) =>
 		world.hosts().some((each) => each.host === host && each.home === home && each.boot === boot);
@@ -56,7 +63,7 @@ export function createMemoryLeases(world: {
 				return agents.map(({ agent, onLost, leaseMs }) => {
 					const made = { agent, onLost, leaseMs, epoch: 0, renewals: 0, host: null, home: null };
 					const row = rows.get(agent) ?? {
-						...{ ...made, boot: null, wanted: true, reason: "" },
+						...{ ...made, boot: null, wanted: true, reason: "", answer: null },
 						expiresAtMs: world.nowMs(),
 					};
 					rows.set(agent, row);
@@ -74,16 +81,18 @@ export function createMemoryLeases(world: {
 					return [agent];
 				}),
 			),
-		claim: (member, { agent, epoch, onLost, leaseMs }) =>
-			answer(() => {
-				const row = rows.get(agent);
-				const isMine = row?.home === member.home && row.host !== null && row.wanted;
-				if (row?.epoch !== epoch || !isMine || !isMember(member)) return null;
-				const { host, boot } = member;
-				const expiresAtMs = world.nowMs() + leaseMs;
-				change(agent, { host, boot, onLost, leaseMs, expiresAtMs, epoch: epoch + 1 });
-				return epoch + 1;
-			}),
+		claim: (member, claims) =>
+			answer(() =>
+				claims.flatMap(({ agent, epoch, onLost, leaseMs }) => {
+					const row = rows.get(agent);
+					const isMine = row?.home === member.home && row.host !== null && row.wanted;
+					if (row?.epoch !== epoch || !isMine || !isMember(member)) return [];
+					const { host, boot } = member;
+					const expiresAtMs = world.nowMs() + leaseMs;
+					change(agent, { host, boot, onLost, leaseMs, expiresAtMs, epoch: epoch + 1 });
+					return [{ agent, epoch: epoch + 1 }];
+				}),
+			),
 		release: (member, { agent, epoch }) =>
 			answer(() => {
 				const row = rows.get(agent);
@@ -93,10 +102,29 @@ export function createMemoryLeases(world: {
 				change(agent, { host: null, home: null, boot: null, epoch: epoch + 1 });
 				return true;
 			}),
-		setWanted: (agent, wanted, by) =>
+		ask: ({ agent, epoch }) =>
 			answer(() => {
-				if (rows.get(agent)?.wanted === wanted) return;
-				change(agent, wanted ? { wanted } : { wanted, reason: by });
+				const row = rows.get(agent);
+				if (row?.epoch !== epoch || asked.get(agent) === epoch) return false;
+				asked.set(agent, epoch);
+				return true;
+			}),
+		answer: ({ agent, epoch }, given) =>
+			answer(() => {
+				const row = rows.get(agent);
+				if (row?.epoch !== epoch || row.expiresAtMs > world.nowMs()) return false;
+				change(agent, { answer: given });
+				return true;
+			}),
+		setWanted: (wishes, by) =>
+			answer(() => {
+				for (const { agent, wanted, ageMs } of wishes) {
+					const atMs = world.nowMs() - ageMs;
+					if (atMs < (wantedAtMs.get(agent) ?? Number.NEGATIVE_INFINITY)) continue;
+					wantedAtMs.set(agent, atMs);
+					const isDown = !wanted && rows.get(agent)?.wanted === true;
+					change(agent, { wanted, ...(isDown && { reason: by }) });
+				}
 			}),
 		sweep: (agents, decide) =>
 			answer(() => {

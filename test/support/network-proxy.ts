@@ -7,10 +7,13 @@ export interface NetworkProxy {
 	readonly port: number;
 	/** `frozen`: connections stay open and carry no data. */
 	set(mode: "open" | "cut" | "frozen"): void;
+	/** Forwards new connections to another port. */
+	forwardTo(port: number): void;
 }
 
 /** Forwards connections to this port of loopback. */
 export async function startProxy(port: number): Promise<NetworkProxy> {
+	let target = port;
 	let mode: "open" | "cut" | "frozen" = "open";
 	const sockets = new Set<Socket>();
 	const add = (socket: Socket) => {
@@ -20,7 +23,7 @@ export async function startProxy(port: number): Promise<NetworkProxy> {
 	};
 	const server = createServer((client) => {
 		if (mode === "cut") return void client.destroy();
-		const upstream = connectTo(port, "127.0.0.1");
+		const upstream = connectTo(target, "127.0.0.1");
 		for (const socket of [client, upstream]) add(socket);
 		client.on("data", (chunk) => upstream.write(chunk)).on("close", () => upstream.destroy());
 		upstream.on("data", (chunk) => client.write(chunk)).on("close", () => client.destroy());
@@ -33,6 +36,9 @@ export async function startProxy(port: number): Promise<NetworkProxy> {
 	});
 	return {
 		port: (server.address() as { port: number }).port,
+		forwardTo(next) {
+			target = next;
+		},
 		set(next) {
 			mode = next;
 			for (const socket of sockets) {

@@ -16,8 +16,8 @@ export interface TestPostgres {
 	url(database?: string, role?: string): string;
 	/** Creates an empty database and returns its URL. */
 	createDatabase(name: string): Promise<string>;
-	/** Runs statements as the superuser. */
-	query(text: string, database?: string): Promise<pg.QueryResult["rows"]>;
+	/** Runs statements as the superuser or another role. */
+	query(text: string, database?: string, role?: string): Promise<pg.QueryResult["rows"]>;
 	/** As `kill -9` of the server: without a checkpoint. */
 	kill(): Promise<void>;
 	start(): Promise<void>;
@@ -35,17 +35,26 @@ function ownerOf(): { readonly uid: number; readonly gid: number } | null {
 	return { uid: idOf("-u"), gid: idOf("-g") };
 }
 
-export async function startPostgres({ tls = false } = {}): Promise<TestPostgres> {
+interface PostgresOptions {
+	readonly tls?: boolean;
+	/** Makes it a standby that replicates this server. */
+	readonly standbyOf?: TestPostgres;
+}
+
+export async function startPostgres({
+	tls = false,
+	standbyOf,
+}: PostgresOptions = {}): Promise<TestPostgres> {
 	const owner = ownerOf();
 	const folder = mkdtempSync(join(tmpdir(), "reeve-pg-"));
 	const data = join(folder, "data");
-	const program = (name: string) => join(folderOf("postgres") ?? "", name);
+	const program = (name = "") => join(folderOf("postgres") ?? "", name);
 	if (owner !== null) chownSync(folder, owner.uid, owner.gid);
-	execFileSync(
-		program("initdb"),
-		["-D", data, "-U", "reeve", "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C"],
-		{ ...owner, cwd: folder, stdio: "pipe" },
-	);
+	const [maker, ...making] =
+		standbyOf === undefined
+			? ["initdb", "-U", "reeve", "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C"]
+			: ["pg_basebackup", "-R", "-d", standbyOf.url(), "--checkpoint=fast", "--no-sync"];
+	execFileSync(program(maker), [...making, "-D", data], { ...owner, cwd: folder, stdio: "pipe" });
 	if (tls) {
 		for (const name of ["cert.pem", "key.pem"]) {
 			const path = join(data, name);
@@ -62,8 +71,8 @@ export async function startPostgres({ tls = false } = {}): Promise<TestPostgres>
 	let server: ChildProcess | null = null;
 	const url = (database = "postgres", role = "reeve") =>
 		`postgres://${role}@127.0.0.1:${port}/${database}`;
-	const query = async (text: string, database?: string) => {
-		const client = new pg.Client({ connectionString: url(database) });
+	const query = async (text: string, database?: string, role?: string) => {
+		const client = new pg.Client({ connectionString: url(database, role) });
 		client.on("error", () => {});
 		await client.connect();
 		try {

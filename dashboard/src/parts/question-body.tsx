@@ -49,7 +49,7 @@ export function QuestionBody({ agent }: { agent: Agent }) {
 			{kind === "choice" && detail !== null && <Code>{detail}</Code>}
 			{kind === "clean_exit" && <CleanExit send={send} />}
 			{kind === "text" && <FreeAnswer id={id} send={send} />}
-			{(kind === "permission" || kind === "choice") && (
+			{(kind === "permission" || kind === "choice" || kind === "lost_host") && (
 				<Choices choices={choices} send={send} agent={id} />
 			)}
 		</>

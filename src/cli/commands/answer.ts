@@ -19,7 +19,11 @@ interface Options {
 	readonly json?: boolean;
 }
 
-const CLEAN_EXIT = ["continue", "fresh", "stop"] as const;
+/** The names of choices, in order. */
+const NAMES = {
+	clean_exit: ["continue", "fresh", "stop"],
+	lost_host: ["wait", "replace"],
+} as const;
 
 export async function runAnswer(
 	name: string | undefined,
@@ -88,18 +92,25 @@ function renderQuestion(id: string, question: AgentQuestionJson): readonly strin
 
 function howToAnswer(id: string, { kind, choices }: AgentQuestionJson): string {
 	if (kind === "text") return `answer with \`reeve answer ${id} TEXT\``;
-	if (kind === "clean_exit") return `answer with \`reeve answer ${id} ${CLEAN_EXIT.join("|")}\``;
+	const names = namesOf(kind);
+	if (names.length > 0) return `answer with \`reeve answer ${id} ${names.join("|")}\``;
 	if (choices.length === 0) return `answer in its terminal: \`reeve attach ${id}\``;
 	const numbers = choices.map(({ number }) => number).join("|");
 	return `answer with \`reeve answer ${id} ${numbers}\``;
+}
+
+function namesOf(
+	kind: AgentQuestionJson["kind"],
+): readonly (typeof NAMES)[keyof typeof NAMES][number][] {
+	return kind === "clean_exit" || kind === "lost_host" ? NAMES[kind] : [];
 }
 
 /** A choice is given by its number or its whole label: similar text grants nothing. */
 function bodyOf(id: string, question: AgentQuestionJson, answer: string): Body {
 	const { kind, choices } = question;
 	if (kind === "text") return { text: answer };
-	const name = CLEAN_EXIT.find((each) => each === answer.toLowerCase());
-	if (kind === "clean_exit" && name !== undefined) return { choice: name };
+	const name = namesOf(kind).find((each) => each === answer.toLowerCase());
+	if (name !== undefined) return { choice: name };
 	const isNumber = /^\d{1,2}$/.test(answer);
 	const chosen = choices.find(({ number, label }) =>
 		isNumber ? number === Number(answer) : label.toLowerCase() === answer.toLowerCase(),

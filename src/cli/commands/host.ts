@@ -1,9 +1,13 @@
 /** `reeve host`: the hosts that share a cluster with this one. */
 
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Client } from "../../client/client.js";
 import { CLI_EXIT } from "../../core/cli-exit.js";
+import { ReeveError } from "../../core/errors.js";
 import { plainLine } from "../../core/safe-text.js";
-import { renderElapsed } from "../../core/units.js";
+import { parseDuration, renderElapsed } from "../../core/units.js";
 import type { ClusterHostJson } from "../../http/contract/cluster.js";
+import { invalidValue } from "../arguments.js";
 import { connectOwn } from "../connect.js";
 import type { Cli, Output } from "../output.js";
 import { renderTable } from "../table.js";
@@ -75,19 +79,62 @@ export async function runHostShow(
 	return CLI_EXIT.done;
 }
 
+interface DrainOptions extends JsonOption {
+	readonly untilRestart?: boolean;
+	readonly timeout?: string;
+}
+
 export async function runHostDrain(
 	name: string,
-	options: JsonOption,
+	options: DrainOptions,
 	{ output, env }: Cli,
 ): Promise<number> {
-	const host = await connectOwn(env).client.call("POST /api/v1/cluster/hosts/:host/drain", {
+	const { client } = connectOwn(env);
+	const isLeaving = options.untilRestart === true;
+	const timeoutMs = parseTimeout(options);
+	const host = await client.call("POST /api/v1/cluster/hosts/:host/drain", {
 		place: name,
+		body: { until_restart: isLeaving },
 	});
-	if (options.json) output.json(host);
-	else {
+	const left = isLeaving && host.this_host ? await waitForMoves(client, timeoutMs) : [];
+	if (options.json) output.json({ ...host, left });
+	else if (!isLeaving) {
 		output.result(`${host.host}: draining; its ${host.agents} running agents are not affected`);
+	} else if (!host.this_host) {
+		output.result(`${host.host}: draining until its daemon restarts; other hosts get its agents`);
+	} else {
+		const rest = left.length === 0 ? "" : `; still here: ${left.join(", ")}`;
+		output.result(`${host.host}: draining until its daemon restarts${rest}`);
 	}
-	return CLI_EXIT.done;
+	return left.length === 0 ? CLI_EXIT.done : CLI_EXIT.failed;
+}
+
+const LOOK_EVERY_MS = 250;
+const TIMEOUT_MS = 60_000;
+
+function parseTimeout({ timeout, untilRestart }: DrainOptions): number {
+	if (timeout === undefined) return TIMEOUT_MS;
+	if (untilRestart !== true) {
+		const message = "--timeout has no effect without --until-restart";
+		throw new ReeveError("usage", message, "Add --until-restart.");
+	}
+	const ms = parseDuration(timeout);
+	if (ms !== null && ms > 0) return ms;
+	throw invalidValue("--timeout", timeout, "Use a whole number with a unit: 500ms, 10s, 5m, 1h.");
+}
+
+/** The agents that other hosts may replace and that still run here when the time is over. */
+async function waitForMoves(client: Client, timeoutMs: number): Promise<readonly string[]> {
+	const untilMs = performance.now() + timeoutMs;
+	while (true) {
+		const { agents } = await client.call("GET /api/v1/agents");
+		const left = agents.filter(
+			({ placement, pid, process }) =>
+				placement?.on_lost === "replace" && (pid !== null || process !== "stopped"),
+		);
+		if (left.length === 0 || performance.now() >= untilMs) return left.map(({ id }) => id);
+		await sleep(LOOK_EVERY_MS);
+	}
 }
 
 export async function runHostResume(

@@ -27,6 +27,11 @@ export const addHostCommands: AddCommands = (program, run) => {
 		.command("drain")
 		.description("Mark a host as draining. Agents that run there are not affected.")
 		.argument(...HOST_ARGUMENT)
+		.option(
+			"--until-restart",
+			"the daemon of the host is about to restart: other hosts also get its agents with `on_lost: replace`, and the next daemon is not draining; for this host, waits until they are gone",
+		)
+		.option("--timeout <duration>", "with --until-restart: how long to wait (default: 60s)")
 		.option(...JSON_OPTION)
 		.action(run(async () => (await import("../commands/host.js")).runHostDrain));
 

@@ -150,6 +150,13 @@ export class Inbox {
 		);
 	}
 
+	/** None of its messages can be delivered here. */
+	async allDead(agentId: string, reason: string): Promise<void> {
+		for (const message of this.list()) {
+			if (message.agentId === agentId && message.phase !== "dead") await this.dead(message, reason);
+		}
+	}
+
 	async discard(id: string): Promise<void> {
 		const message = this.#messages.get(id);
 		if (message === undefined) throw new ReeveError("message_not_found", `unknown message ${id}`);

@@ -1,9 +1,10 @@
 /**
- * The open question of an agent, whatever asks it: its screen, the agent itself through the API, or its
- * clean exit. One place answers all of them.
+ * The open question of an agent, whatever asks it: its screen, the agent itself through the API, its clean
+ * exit, or the loss of its host. One place answers all of them.
  */
 
 import { ReeveError } from "../../core/errors.js";
+import { LOST_ANSWERS, type LostAnswer } from "../../core/lease.js";
 import {
 	type Answerer,
 	CLEAN_EXIT_ANSWERS,
@@ -17,6 +18,7 @@ import type { AgentRunner } from "../runs/agent-runner.js";
 import type { AgentSnapshot } from "../runs/agent-state.js";
 import type { StartOutcome } from "../runs/life-world.js";
 import type { SessionWorld } from "../runs/session-world.js";
+import type { LostHosts } from "./lost-hosts.js";
 import type { Questions } from "./questions.js";
 import { questionOn } from "./report-to-people.js";
 import { choiceNotFound, questionGone, type ScreenQuestions } from "./screen-questions.js";
@@ -26,13 +28,14 @@ export interface OpenQuestionsWorld {
 	readonly sessions: SessionWorld;
 	readonly screen: ScreenQuestions;
 	readonly asked: Questions;
+	readonly lost: LostHosts;
 	/** Decides what follows a clean exit. */
 	readonly decide: (id: string, answer: CleanExitAnswer) => Promise<StartOutcome>;
 }
 
-/** An answer: the number of a choice, what follows a clean exit, or text. */
+/** An answer: the number of a choice, what follows a clean exit or the loss of a host, or text. */
 export interface GivenAnswer {
-	readonly choice?: number | CleanExitAnswer | undefined;
+	readonly choice?: number | CleanExitAnswer | LostAnswer | undefined;
 	readonly text?: string | undefined;
 }
 
@@ -53,9 +56,10 @@ export class OpenQuestions {
 
 	/** Questions on the screen come first: they block the agent. */
 	questionOf({ agent, run, lastExit }: AgentSnapshot): OpenQuestion | null {
-		const { screen, asked } = this.#world;
+		const { screen, asked, lost } = this.#world;
 		if (agent.waiting) return cleanExitQuestion(agent.id, agent.reason, lastExit);
-		const shown = screen.of(agent.id, run?.runId ?? null);
+		const shown =
+			(run === null ? lost.questionOf(agent) : null) ?? screen.of(agent.id, run?.runId ?? null);
 		return shown ?? asked.openQuestion(agent.id, run?.runId ?? null);
 	}
 
@@ -67,6 +71,8 @@ export class OpenQuestions {
 				return this.#reply(question, given, by);
 			case "clean_exit":
 				return this.#decide(question, given, by);
+			case "lost_host":
+				return this.#decideLost(question, given, by);
 			default:
 				return this.#press(question, given, by);
 		}
@@ -86,14 +92,29 @@ export class OpenQuestions {
 		{ choice, text }: GivenAnswer,
 		by: By,
 	): Promise<AnswerResult> {
-		const answer = typeof choice === "number" ? CLEAN_EXIT_ANSWERS[choice - 1] : choice;
 		if (text !== undefined || choice === undefined) throw choiceNeeded(question);
-		if (answer === undefined) throw choiceNotFound(question, Number(choice));
+		const answer = CLEAN_EXIT_ANSWERS.find((each, at) => choice === each || choice === at + 1);
+		if (answer === undefined) throw choiceNotFound(question, choice);
 		const outcome = await this.#world.decide(question.agent, answer);
 		const label = CLEAN_EXIT_LABELS[answer];
 		const number = CLEAN_EXIT_ANSWERS.indexOf(answer) + 1;
 		await this.#world.screen.note(question, { ...by, choice: number, label });
 		return { label, outcome };
+	}
+
+	async #decideLost(
+		question: OpenQuestion,
+		{ choice, text }: GivenAnswer,
+		by: By,
+	): Promise<AnswerResult> {
+		if (text !== undefined || choice === undefined) throw choiceNeeded(question);
+		const at = LOST_ANSWERS.findIndex((each, index) => choice === each || choice === index + 1);
+		const [answer, chosen] = [LOST_ANSWERS[at], question.choices[at]];
+		if (answer === undefined || chosen === undefined) throw choiceNotFound(question, choice);
+		await this.#world.lost.answer(question, answer);
+		const { number, label } = chosen;
+		await this.#world.screen.note(question, { ...by, choice: number, label });
+		return { label, outcome: null };
 	}
 
 	async #press(

@@ -310,11 +310,14 @@ export function questionGone(agentId: string): ReeveError {
 	return new ReeveError("question_gone", `this question of ${agentId} is no longer open`);
 }
 
-export function choiceNotFound({ agent, choices }: OpenQuestion, number: number): ReeveError {
+export function choiceNotFound(
+	{ agent, choices }: OpenQuestion,
+	given: number | string,
+): ReeveError {
 	const known = choices.map((each) => `${each.number} (${each.label})`).join(", ");
 	const hint =
 		known === ""
 			? `Its choices cannot be read: answer in its terminal with \`reeve attach ${agent}\`.`
 			: `Choices: ${known}.`;
-	return new ReeveError("choice_not_found", `the question has no choice ${number}`, hint);
+	return new ReeveError("choice_not_found", `the question has no choice ${given}`, hint);
 }

@@ -14,9 +14,11 @@ import type {
 	TerminalViewer,
 } from "../../ports/backend.js";
 import type { Clock } from "../../ports/clock.js";
+import type { Leases } from "../../ports/leases.js";
 import type { Store } from "../../ports/store.js";
 import type { Agents } from "../agents.js";
 import { createMailbox, type Mailbox } from "../mailbox.js";
+import { requireHere } from "../placement.js";
 import type { SessionWorld } from "../runs/session-world.js";
 import { acceptWhileWritable } from "../store-guard.js";
 import { pass, withDeadline } from "../waiting.js";
@@ -41,6 +43,7 @@ interface TerminalsWorld {
 	readonly wake: (id: string) => Promise<void>;
 	readonly store: Store;
 	readonly clock: Clock;
+	readonly leases: Leases;
 }
 
 export class Terminals {
@@ -62,6 +65,7 @@ export class Terminals {
 		this.#typing.set(id, typing);
 		return typing.run(async () => {
 			refuseToType(id, spec.kind);
+			requireHere(this.#world.leases, spec);
 			if (submit && message !== "" && this.hasInbox(id)) {
 				const { store, inbox } = this.#world;
 				return (await acceptWhileWritable(store, () => inbox.accept(id, message))).id;
@@ -152,6 +156,7 @@ export class Terminals {
 			throw new ReeveError("no_terminal", `${id} has no terminal`);
 		}
 		const held = session?.held() ?? null;
+		if (held === null) requireHere(this.#world.leases, spec);
 		if (held === null) throw new ReeveError("not_running", `${id} is not running`);
 		return held;
 	}

@@ -16,15 +16,20 @@ import {
 	type LimitHit,
 	readAccountState,
 	renderHold,
+	withoutProbe,
 } from "../../core/account.js";
 import type { CrashAction } from "../../core/crash-state.js";
 import type { ExitReport } from "../../core/exit.js";
 import type { Turn } from "../../core/last-turn.js";
 import type { Outcome } from "../../core/outcome.js";
 import type { Calendar, Clock } from "../../ports/clock.js";
-import type { NewEvent, Store, StoreTransaction } from "../../ports/store.js";
+import type { Leases } from "../../ports/leases.js";
+import type { LocalLimits, SharedLimits } from "../../ports/shared-limits.js";
+import type { Store, StoreTransaction } from "../../ports/store.js";
 import type { Inbox } from "../attending/inbox.js";
+import { isForbiddenHere, isPlaced } from "../placement.js";
 import { isHeldDown, type KnownAgents } from "../runs/agent-state.js";
+import { changeEvents, isoTime } from "./account-events.js";
 import type { UsageBook } from "./usage-book.js";
 
 const POLL_MS = 1_000;
@@ -39,6 +44,8 @@ export interface AccountsWorld {
 	readonly agents: KnownAgents;
 	readonly inbox: Inbox;
 	readonly usage: UsageBook;
+	readonly leases: Leases;
+	readonly sharedLimits: SharedLimits;
 	readonly onError: (agentId: string, error: unknown) => void;
 }
 
@@ -74,7 +81,12 @@ function accountOf(spec: AgentSpec): string | null {
 	return isAccounted(spec) ? (spec.account ?? spec.id) : null;
 }
 
-export class Accounts {
+/** Whether agents of other hosts may use its account: by its name, or as the same agent on another host. */
+function isShared(spec: AgentSpec): boolean {
+	return isAccounted(spec) && (spec.account !== null || isPlaced(spec));
+}
+
+export class Accounts implements LocalLimits {
 	readonly #world: AccountsWorld;
 	readonly #states = new Map<string, AccountState>();
 	/** When accounts were released: turns from before that may still be read, and are ignored. */
@@ -86,6 +98,7 @@ export class Accounts {
 
 	constructor(world: AccountsWorld) {
 		this.#world = world;
+		world.sharedLimits.attach(this);
 	}
 
 	/** Restores the state of an earlier daemon. */
@@ -116,16 +129,47 @@ export class Accounts {
 		if (account === null || !this.#states.has(account)) return true;
 		this.#advance(account);
 		const state = this.#states.get(account) ?? null;
-		if (isHeld(state, spec.id, this.#nowMs())) return false;
+		if (isHeld(state, spec.id, this.nowMs())) return false;
 		if (state?.phase === "probing" && underWay > 0) return false;
-		this.#change(account, spec.id, decideProbe(state, spec.id));
+		const after = decideProbe(state, spec.id);
+		const { sharedLimits } = this.#world;
+		if (after !== state && isShared(spec) && !sharedLimits.isAlone()) {
+			sharedLimits.requestProbe(account, spec.id);
+			return false;
+		}
+		this.#change(account, spec.id, after);
 		return true;
+	}
+
+	shared(): readonly string[] {
+		const accounts = new Set<string>();
+		for (const { spec } of this.#world.agents.values()) {
+			const account = isShared(spec) ? accountOf(spec) : null;
+			if (account !== null) accounts.add(account);
+		}
+		return [...accounts];
+	}
+
+	read(account: string): ReturnType<LocalLimits["read"]> {
+		const state = this.#states.get(account) ?? null;
+		const freedAtMs = this.#freedAtMs.get(account) ?? 0;
+		return { state, freedAtMs, members: this.#membersOf(account) };
+	}
+
+	adopt(account: string, state: AccountState | null): void {
+		this.#change(account, null, state);
+		this.#onRelease();
+	}
+
+	grantProbe(account: string, agent: string): void {
+		this.#change(account, agent, decideProbe(this.#states.get(account) ?? null, agent));
+		this.#onRelease();
 	}
 
 	holdOf(spec: AgentSpec): Hold | null {
 		const account = accountOf(spec);
 		const state = account === null ? undefined : this.#states.get(account);
-		if (state === undefined || !isHeld(state, spec.id, this.#nowMs())) return null;
+		if (state === undefined || !isHeld(state, spec.id, this.nowMs())) return null;
 		const { reason, untilMs } = renderHold(state, spec.id);
 		const whose = account === spec.id ? "" : `account ${account}, `;
 		const until = untilMs === null ? "" : ` (${isoTime(untilMs)})`;
@@ -142,7 +186,7 @@ export class Accounts {
 		}
 		return [...accounts].map(([account, agents]) => {
 			const state = this.#states.get(account) ?? null;
-			const held = agents.filter((id) => isHeld(state, id, this.#nowMs()));
+			const held = agents.filter((id) => isHeld(state, id, this.nowMs()));
 			const hold = state === null || held[0] === undefined ? null : renderHold(state, held[0]);
 			return { account, agents: agents.sort(), hold };
 		});
@@ -162,11 +206,11 @@ export class Accounts {
 		const resetAtMs = resetInMs === null ? null : atMs + resetInMs;
 		const write = this.#limitHit(spec, { by: "exit", atMs, resetAtMs });
 		const hold = this.holdOf(spec);
-		const untilMs = hold === null ? this.#nowMs() : hold.untilMs;
+		const untilMs = hold === null ? this.nowMs() : hold.untilMs;
 		return {
 			write,
 			reason: `${hold?.reason ?? "usage limit"}; not counted`,
-			afterMs: untilMs === null ? null : Math.max(0, untilMs - this.#nowMs()),
+			afterMs: untilMs === null ? null : Math.max(0, untilMs - this.nowMs()),
 		};
 	}
 
@@ -175,7 +219,7 @@ export class Accounts {
 		const account = accountOf(spec) ?? spec.id;
 		if (turn.limit === null) {
 			const state = this.#states.get(account) ?? null;
-			const facts = { members: this.#membersOf(account), nowMs: this.#nowMs() };
+			const facts = { members: this.#membersOf(account), nowMs: this.nowMs() };
 			this.#change(account, spec.id, decideGoodTurn(state, spec.id, turn, facts));
 			return;
 		}
@@ -193,7 +237,7 @@ export class Accounts {
 		if (!isAccounted(spec) || outcome === null) return;
 		const isLimited = !outcome.ok && outcome.error === "usage_limit";
 		if (!outcome.ok && !isLimited) return;
-		const atMs = this.#nowMs();
+		const atMs = this.nowMs();
 		const resetAtMs =
 			outcome.ok || outcome.retryAfterMs === null ? null : atMs + outcome.retryAfterMs;
 		const begin = { beganAtMs: null, afterLimit: false };
@@ -214,7 +258,7 @@ export class Accounts {
 			const before = this.#states.get(account);
 			if (before === undefined) return;
 			const freedAtMs = this.#freedAtMs.get(account) ?? 0;
-			const after = decideAccountResume(before, spec.id, this.#nowMs());
+			const after = decideAccountResume(before, spec.id, this.nowMs());
 			const write = this.#replaceState(account, spec.id, before, after);
 			transaction.onRollback(() => {
 				this.#states.set(account, before);
@@ -226,10 +270,10 @@ export class Accounts {
 
 	/** The operator has resumed this agent; earlier reports of its turns no longer count. */
 	noteResumed(spec: AgentSpec): void {
-		this.#resumedAtMs.set(spec.id, this.#nowMs());
+		this.#resumedAtMs.set(spec.id, this.nowMs());
 	}
 
-	#nowMs(): number {
+	nowMs(): number {
 		return this.#world.clock.now().wallMs;
 	}
 
@@ -242,7 +286,7 @@ export class Accounts {
 		if (before === null && hit.by === "turn" && hit.atMs <= freedAtMs) return () => {};
 		// Missing in a spec stored by an older daemon.
 		const settings = spec.usageLimit ?? DEFAULT_USAGE_LIMIT;
-		const context = { settings, nowMs: this.#nowMs(), minuteOfDay, random: random() };
+		const context = { settings, nowMs: this.nowMs(), minuteOfDay, random: random() };
 		const after = decideLimit(before, hit, context);
 		return this.#replaceState(account, spec.id, before, after);
 	}
@@ -258,13 +302,15 @@ export class Accounts {
 	}
 
 	readonly #lookAt = (id: string): "ready" | "not_ready" | "gone" => {
-		const { agents, usage } = this.#world;
+		const { agents, usage, leases } = this.#world;
 		const agent = agents.get(id);
 		// A call agent is ready whenever it is called.
 		if (agent?.spec.kind === "call") return "ready";
 		if (isHeldDown(agents, id, usage)) return "gone";
 		// It has no work, so the others do not wait for it.
 		if (agent?.snapshot().agent.hibernation) return "gone";
+		const isAway = agent !== undefined && isForbiddenHere(leases, agent.spec);
+		if (isAway && agent.snapshot().run === null) return "gone";
 		return agent?.snapshot().ready === true ? "ready" : "not_ready";
 	};
 
@@ -272,8 +318,11 @@ export class Accounts {
 		const state = this.#states.get(account);
 		if (state === undefined) return;
 		const { minuteOfDay } = this.#world.calendar;
-		const facts = { nowMs: this.#nowMs(), members: this.#membersOf(account) };
-		const after = decideAdvance(state, { ...facts, minuteOfDay, lookAt: this.#lookAt });
+		const facts = { nowMs: this.nowMs(), members: this.#membersOf(account) };
+		// The host of the probe can no longer report its result.
+		const isElsewhere = state.phase === "probing" && state.host !== undefined;
+		const own = isElsewhere && this.#world.sharedLimits.isAlone() ? withoutProbe(state) : state;
+		const after = decideAdvance(own, { ...facts, minuteOfDay, lookAt: this.#lookAt });
 		this.#change(account, null, after);
 	}
 
@@ -297,12 +346,13 @@ export class Accounts {
 		after: AccountState | null,
 	): (transaction: StoreTransaction) => void {
 		if (after === before) return () => {};
-		const atMs = this.#nowMs();
+		const atMs = this.nowMs();
 		if (after === null) {
 			this.#states.delete(account);
 			this.#freedAtMs.set(account, atMs);
 		} else this.#states.set(account, after);
 		this.#scheduleCheck();
+		this.#world.sharedLimits.changed();
 		return (transaction) => {
 			transaction.putAccount({ account, state: after, freedAtMs: atMs });
 			for (const event of changeEvents(account, agent, before, after)) {
@@ -323,32 +373,4 @@ export class Accounts {
 			this.#scheduleCheck();
 		});
 	}
-}
-
-function changeEvents(
-	account: string,
-	agent: string | null,
-	before: AccountState | null,
-	after: AccountState | null,
-): readonly NewEvent[] {
-	const about = agent === null ? {} : { agent };
-	if (after?.phase === "limited") {
-		const { untilMs, reason } = after;
-		const until = untilMs === null ? null : isoTime(untilMs);
-		return [{ ...about, type: "account.limited", data: { account, until, reason } }];
-	}
-	if (after?.phase === "probing" && after.probe !== null) {
-		const known = before?.phase === "probing" && before.probe === after.probe;
-		const data = { account };
-		return known ? [] : [{ type: "account.probing", agent: after.probe, data }];
-	}
-	if (after?.phase === "releasing" && before !== null && before.phase !== "releasing") {
-		const data = { account, waited_ms: Math.max(0, after.sinceMs - after.firstAtMs) };
-		return [{ ...about, type: "account.released", data }];
-	}
-	return [];
-}
-
-function isoTime(ms: number): string {
-	return new Date(ms).toISOString();
 }

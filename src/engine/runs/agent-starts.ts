@@ -49,7 +49,7 @@ export class AgentStarts {
 			const agent = agents.require(id);
 			const placement = placementOf(leases, agent.spec);
 			return (
-				(placement !== null && !SOON.includes(placement.state)) ||
+				(placement !== null && (placement.noHost || !SOON.includes(placement.state))) ||
 				accounts.holdOf(agent.spec) !== null ||
 				this.missing(agent).some((each) => isHeldDown(agents, each, usage))
 			);

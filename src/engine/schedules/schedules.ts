@@ -236,7 +236,7 @@ export class Schedules {
 			nextMs: pausedAtMs === null ? plan.slotMs : null,
 			last: this.#world.store.readSlots(id, 1)[0] ?? null,
 			open: this.#book.open(id),
-			blocked: targetBlockReason(this.#world.agents, spec),
+			blocked: targetBlockReason(this.#world, spec),
 		};
 	}
 

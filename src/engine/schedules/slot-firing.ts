@@ -15,6 +15,7 @@ import {
 	renderMissed,
 	type SlotDecision,
 } from "../../core/schedule.js";
+import type { Leases } from "../../ports/leases.js";
 import type { StoredSlot } from "../../ports/schedule-store.js";
 import type { FinishedTurns } from "../attending/finished-turns.js";
 import { type Schedule, type SlotBook, type SlotChange, slotIdOf } from "./slot-book.js";
@@ -27,6 +28,7 @@ export interface RestartResult {
 }
 
 export interface FiringWorld extends StartWorld {
+	readonly leases: Leases;
 	readonly random: () => number;
 	readonly finished: FinishedTurns;
 	/** Restarts an agent unless a later run than this one exists. */
@@ -56,7 +58,7 @@ export class SlotFiring {
 		for (const slot of queued) {
 			const schedule = this.#book.get(id);
 			if (schedule === undefined || this.#runningWork(id) !== null) break;
-			const blocked = targetBlockReason(this.#world.agents, schedule.spec);
+			const blocked = targetBlockReason(this.#world, schedule.spec);
 			if (blocked === null)
 				await this.#fire(schedule, { ...slot, reason: "waited for the previous slot" }, null);
 			else await this.#commit((change) => this.#book.endSlot(change, slot.id, "skipped", blocked));
@@ -90,7 +92,7 @@ export class SlotFiring {
 			due: claimed?.due ?? null,
 			running: this.#runningWork(id),
 			queued: this.#book.open(id, "queued").length,
-			blocked: targetBlockReason(this.#world.agents, spec),
+			blocked: targetBlockReason(this.#world, spec),
 		});
 		const decided = this.#slotOf(schedule, slot, firing);
 		if (firing.action === "fire" || firing.action === "replace") {

@@ -1,13 +1,18 @@
 /** The state of the agent of a schedule: why its action is not possible now, and what an earlier slot still does. */
 
 import type { ScheduleSpec } from "../../config/spec.js";
+import type { Leases } from "../../ports/leases.js";
 import type { StoredSlot } from "../../ports/schedule-store.js";
 import type { FinishedTurns } from "../attending/finished-turns.js";
+import { isForbiddenHere, placementOf } from "../placement.js";
 import { hasCompleted, type KnownAgents } from "../runs/agent-state.js";
 import { agentOf, idOf, type SlotBook } from "./slot-book.js";
 
 /** Why its action is not possible now, as text; null if it is. Whether an agent accepts requests is decided when one is made. */
-export function targetBlockReason(agents: KnownAgents, spec: ScheduleSpec): string | null {
+export function targetBlockReason(
+	{ agents, leases }: { readonly agents: KnownAgents; readonly leases: Leases },
+	spec: ScheduleSpec,
+): string | null {
 	const id = agentOf(spec);
 	if (id === null) return null;
 	const snapshot = agents.get(id)?.snapshot();
@@ -16,6 +21,10 @@ export function targetBlockReason(agents: KnownAgents, spec: ScheduleSpec): stri
 	if (target.kind === "call") return null;
 	if (crash.policy === "halted") return `${id} is halted: ${reason}`;
 	if (waiting) return `${id} waits for the operator: ${reason}`;
+	// The host that runs it has the schedule too.
+	if (desired === "up" && isForbiddenHere(leases, target)) {
+		return `${id} ${placementOf(leases, target)?.reason}`;
+	}
 	if (desired === "up") return null;
 	if (!hasCompleted(snapshot)) return `${id} is down: ${reason}`;
 	return spec.action.type === "restart" ? null : `${id} has completed`;

@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import { AGENT_STATUS_STATES } from "../../core/agent-status.js";
+import { LOST_ANSWERS } from "../../core/lease.js";
 import { CLEAN_EXIT_ANSWERS, QUESTION_KINDS, QUESTION_SOURCES } from "../../core/question.js";
 import { SIGN_SOURCES } from "../../core/sign.js";
 import { defineRoutes } from "./route.js";
@@ -100,9 +101,9 @@ export const attentionRoutes = defineRoutes({
 		}),
 		body: z.object({
 			choice: z
-				.union([z.number().int().min(1).max(99), z.enum(CLEAN_EXIT_ANSWERS)])
+				.union([z.number().int().min(1).max(99), z.enum([...CLEAN_EXIT_ANSWERS, ...LOST_ANSWERS])])
 				.optional()
-				.describe("the number of a choice; for `clean_exit` also its name"),
+				.describe("the number of a choice; for `clean_exit` and `lost_host` also its name"),
 			text: z
 				.string()
 				.trim()
@@ -121,6 +122,7 @@ export const attentionRoutes = defineRoutes({
 		errors: [
 			...(["agent_not_found", "question_gone", "choice_needed", "choice_not_found"] as const),
 			...(["answer_not_taken", "terminal_in_use", "not_running", "write_failed"] as const),
+			...(["cluster_unavailable"] as const),
 		],
 	},
 	"GET /api/v1/push/key": {

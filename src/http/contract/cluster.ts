@@ -52,10 +52,19 @@ export const clusterRoutes = defineRoutes({
 		errors: [...CLUSTER_ERRORS, "host_not_found"],
 	},
 	"POST /api/v1/cluster/hosts/:host/drain": {
-		summary: "Marks a host of the cluster as draining. Agents that run there are not affected.",
+		summary:
+			"Marks a host of the cluster as draining: it gets no more agents. Agents that run there are not affected, unless it is about to restart.",
 		access: "operate",
 		stores: "never",
 		params: hostParams,
+		body: z.object({
+			until_restart: z
+				.boolean()
+				.optional()
+				.describe(
+					"its daemon is about to restart: it also gives its agents with `on_lost: replace` to other hosts, and the next daemon is not draining",
+				),
+		}),
 		reply: clusterHost,
 		errors: [...CLUSTER_ERRORS, "host_not_found"],
 	},

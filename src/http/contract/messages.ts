@@ -54,7 +54,14 @@ export const messageRoutes = defineRoutes({
 				.optional()
 				.describe("whether the agent was hibernated: the message starts it"),
 		}),
-		errors: ["agent_not_found", "not_running", "no_terminal", "inbox_full", "input_not_read"],
+		errors: [
+			"agent_not_found",
+			"not_running",
+			"not_on_this_host",
+			"no_terminal",
+			"inbox_full",
+			"input_not_read",
+		],
 	},
 	"GET /api/v1/inbox": {
 		summary: "Lists messages that are queued for agents or could not be delivered.",

@@ -83,7 +83,7 @@ export const screenRoutes = defineRoutes({
 				),
 			styled: styledScreen.optional(),
 		}),
-		errors: ["agent_not_found", "not_running", "no_terminal"],
+		errors: ["agent_not_found", "not_running", "not_on_this_host", "no_terminal"],
 	},
 	"GET /api/v1/agents/:id/screen/stream": {
 		summary:
@@ -98,6 +98,6 @@ export const screenRoutes = defineRoutes({
 			meaning:
 				"Server-sent events: `screen` with a `StyledScreen` at the start and after a resize, `rows` with `ChangedRows` at most ten times a second, `keyboard` with the `holder` of the keyboard (a `Keyboard` or null) at the start and after each change, and `closed` with a `reason` before the stream ends. A slow reader gets fewer, larger messages.",
 		},
-		errors: ["agent_not_found", "not_running", "no_terminal"],
+		errors: ["agent_not_found", "not_running", "not_on_this_host", "no_terminal"],
 	},
 });

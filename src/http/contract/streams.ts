@@ -141,7 +141,7 @@ export const streamRoutes = defineRoutes({
 			meaning:
 				"Binary frames are terminal input and output; text frames are JSON messages: `snapshot`, `writer` and `closed` from the daemon, `resize` and `take_over` to it.",
 		},
-		errors: ["agent_not_found", "not_running", "no_terminal"],
+		errors: ["agent_not_found", "not_running", "not_on_this_host", "no_terminal"],
 	},
 });
 

@@ -29,8 +29,10 @@ export function createClusterHandlers({
 		"GET /api/v1/cluster/hosts": async () => ({ hosts: (await cluster.hosts()).map(render) }),
 		"GET /api/v1/cluster/hosts/:host": async ({ params }) =>
 			render(await cluster.host(params.host)),
-		"POST /api/v1/cluster/hosts/:host/drain": async ({ params }) =>
-			render(await cluster.setDraining(params.host, true)),
+		"POST /api/v1/cluster/hosts/:host/drain": async ({ params, body }) => {
+			const draining = body.until_restart === true ? "until_restart" : true;
+			return render(await cluster.setDraining(params.host, draining));
+		},
 		"POST /api/v1/cluster/hosts/:host/resume": async ({ params }) =>
 			render(await cluster.setDraining(params.host, false)),
 		"POST /api/v1/cluster/hosts/:host/remove": async ({ params }) => {

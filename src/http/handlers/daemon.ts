@@ -28,7 +28,7 @@ export function createDaemonHandlers(parts: HttpParts): Handlers<keyof typeof da
 			...(await parts.describeHost(query.findings === "1")),
 		}),
 		"POST /api/v1/daemon/stop": async ({ body }) => {
-			const stopped = body.all ? (await engine.down("*")).map(renderStopped) : [];
+			const stopped = body.all ? (await engine.downHere()).map(renderStopped) : [];
 			parts.shutDown();
 			return { stopped };
 		},

@@ -13,6 +13,7 @@ import type { ClusterDatabase } from "../../ports/cluster.js";
 import { connectPool, explainFailure, TASK_CONNECTIONS } from "./connect.js";
 import { createDbosQueues } from "./dbos-queues.js";
 import { createLeaseTable } from "./lease-table.js";
+import { createLimitTable } from "./limit-table.js";
 import { migrate } from "./migrate.js";
 import { createSharedTasks } from "./shared-tasks.js";
 
@@ -22,7 +23,8 @@ const JOIN_LOCK = 7_237_311_002;
 const SILENT = `make_interval(secs => ${SILENT_AFTER_MS / 1_000})`;
 const AGE_MS =
 	"(greatest(0, extract(epoch FROM clock_timestamp() - seen_at)) * 1000)::float8 AS age_ms";
-const COLUMNS = `host, home, boot, version, labels, advertise, adapters, cpus, load, agents, draining,
+const COLUMNS = `host, home, boot, version, labels, advertise, adapters, cpus, load, agents,
+	(draining OR leaving IS NOT DISTINCT FROM boot) AS draining,
 	memory_total_bytes::float8, memory_free_bytes::float8,
 	(extract(epoch FROM joined_at) * 1000)::float8 AS joined_at_ms, ${AGE_MS}`;
 const FACTS = `version = $3, labels = $4, advertise = $5, adapters = $6, cpus = $7, load = $8,
@@ -51,8 +53,12 @@ export async function openClusterDatabase(
 		},
 		hosts: () => readHosts(pool).catch(rethrow),
 		async setDraining(host, draining) {
+			const leaving = draining === "until_restart" ? "boot" : "NULL";
 			const { rowCount } = await pool
-				.query("UPDATE reeve.hosts SET draining = $2 WHERE host = $1", [host, draining])
+				.query(
+					`UPDATE reeve.hosts SET leaving = ${leaving}, draining = coalesce($2, draining) WHERE host = $1`,
+					[host, draining === "until_restart" ? null : draining],
+				)
 				.catch(rethrow);
 			return rowCount === 1;
 		},
@@ -71,6 +77,7 @@ export async function openClusterDatabase(
 		},
 		leases: createLeaseTable(pool),
 		tasks: createSharedTasks(taskPool, queues),
+		limits: createLimitTable(pool),
 		async close() {
 			const ended = queues.close().then(() => Promise.all([pool.end(), taskPool.end()]));
 			// A connection over a dead network waits for its end for minutes.

@@ -9,7 +9,16 @@ import type { Pool, PoolClient } from "pg";
 import { ReeveError } from "../../core/errors.js";
 
 /** In order; the first is version 1. */
-const MIGRATIONS = ["001-hosts.sql", "002-leases.sql", "003-tasks.sql"];
+const MIGRATIONS = [
+	"001-hosts.sql",
+	"002-leases.sql",
+	"003-account-limits.sql",
+	"004-lost-answers.sql",
+	"005-lease-wishes.sql",
+	"006-leaving-hosts.sql",
+	"007-lease-indexes.sql",
+	"008-tasks.sql",
+];
 /** Any number that other programs on the same server do not use. */
 const MIGRATION_LOCK = 7_237_311_001;
 /** The lock is held while another host migrates. */

@@ -53,4 +53,4 @@ CREATE TABLE reeve.task_events (
 CREATE INDEX task_events_of_home ON reeve.task_events (home, seq);
 CREATE INDEX task_events_of_task ON reeve.task_events (task_id, seq);
 
-INSERT INTO reeve.migrations (version, compatible) VALUES (3, 1);
+INSERT INTO reeve.migrations (version, compatible) VALUES (8, 1);
