@@ -9,6 +9,7 @@ export class Agents extends Map<string, AgentRunner> {
 		const agent = this.get(id);
 		if (agent !== undefined) return agent;
 		const known = [...this.keys()].join(", ");
-		throw new ReeveError("agent_not_found", `unknown agent ${id}`, `Known agents: ${known}.`);
+		const hint = known === "" ? "The daemon has no agents." : `Known agents: ${known}.`;
+		throw new ReeveError("agent_not_found", `unknown agent ${id}`, hint);
 	}
 }
