@@ -420,8 +420,6 @@ export class Engine {
 	}
 
 	async #forget(id: string): Promise<void> {
-		const run = this.#agents.get(id)?.snapshot().run ?? null;
-		if (run !== null) this.#runnerWorld.ownersOfRuns.delete(run.runId);
 		this.#agents.delete(id);
 		this.#wishes.forget(id);
 		this.#fileWatches.forget(id);

@@ -81,8 +81,9 @@ export class PinnedFleets {
 			const spec = specs.get(id);
 			const position = positions.get(id) ?? -1;
 			const runner = this.#world.agents.get(id);
-			if (change === "remove") await this.#remove(id);
-			else if (change === "change" && spec && runner) {
+			if (change === "remove") {
+				if (!(await this.#remove(id, unlessRunning))) unused.delete(id);
+			} else if (change === "change" && spec && runner) {
 				if (runner.spec.kind === spec.kind) {
 					const settings = { spec, position, revision: next(id) };
 					const isMade = await runner.change(settings, keys, unlessRunning);
@@ -90,8 +91,9 @@ export class PinnedFleets {
 					continue;
 				}
 				// Another kind needs a new lifecycle: the old state does not apply.
-				await this.#remove(id);
-				added.push(newAgent(spec, fleet.file, position, next(id)));
+				if (await this.#remove(id, unlessRunning)) {
+					added.push(newAgent(spec, fleet.file, position, next(id)));
+				} else unused.set(id, envKey(id, next(id)));
 			} else if (change === "add" && spec) {
 				added.push(newAgent(spec, fleet.file, position, next(id)));
 			}
@@ -116,10 +118,11 @@ export class PinnedFleets {
 		);
 	}
 
-	async #remove(id: string): Promise<void> {
-		this.#world.agents.get(id)?.life?.release();
-		await recordRemoved(this.#world, id);
-		await this.#world.removed(id);
+	async #remove(id: string, unlessRunning: boolean): Promise<boolean> {
+		const record = () => recordRemoved(this.#world, id);
+		const isRemoved = await this.#world.agents.require(id).remove(record, unlessRunning);
+		if (isRemoved) await this.#world.removed(id);
+		return isRemoved;
 	}
 
 	#agents(): readonly Agent[] {

@@ -47,7 +47,8 @@ export async function reloadFleet(
 	return Promise.all(
 		changes.map(async (each) => {
 			const { id, change } = each;
-			const report = { ...each, stopped: stopped.get(id) ?? null };
+			const isLeft = change === "remove" && agents.has(id) && !isUndone(id);
+			const report = { ...each, stopped: isLeft ? STARTED_AGAIN : (stopped.get(id) ?? null) };
 			const problem = refused.get(id);
 			if (problem !== undefined) {
 				return { ...report, start: { outcome: "failed" as const, reason: problem } };
@@ -66,6 +67,14 @@ export async function reloadFleet(
 		}),
 	);
 }
+
+/** Another request started the agent that the reload was about to remove. */
+const STARTED_AGAIN: StopReport = {
+	outcome: "not_proven",
+	durationMs: 0,
+	reason: "another request started it again, and it could not be stopped",
+	killed: [],
+};
 
 const agentOf = (agents: ReloadWorld["agents"], id: string) => agents.get(id)?.snapshot().agent;
 

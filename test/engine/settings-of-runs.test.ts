@@ -54,3 +54,34 @@ describe.each(RIVALS)("a daemon that dies during a reload beside %s", (_name, ri
 		expect(wrong).toEqual([]);
 	});
 });
+
+test("a reload that removes an agent leaves no run behind, whatever starts it meanwhile", async () => {
+	const both = fleetOf("a: { command: [x] }\nb: { command: [x] }");
+	const one = fleetOf("b: { command: [x] }");
+	const wrong: string[] = [];
+	let kept = 0;
+	for (let step = 0; step < STEPS; step++) {
+		const world = await createDaemonWorld();
+		const up = world.engine.up(both, "*");
+		await world.pass(1_000);
+		await up;
+		const rivals = [
+			() => world.engine.up(both, "*"),
+			() => world.engine.restart("p:a", { fresh: false }),
+			() => world.engine.resume("p:a"),
+		];
+		const reloading = world.engine.reload(one).catch(() => {});
+		for (let each = 0; each < step; each++) await Promise.resolve();
+		void Promise.resolve(rivals[step % rivals.length]?.()).catch(() => {});
+		await world.pass(20_000);
+		await reloading;
+		const known = world.engine.list().map(({ agent }) => agent.id);
+		if (known.includes("p:a")) kept++;
+		const open = world.store.readOpenRuns().map(({ agentId }) => agentId);
+		if (open.some((id) => !known.includes(id))) wrong.push(`step ${step}: open ${open}`);
+		const stored = world.store.readAgents().map(({ id }) => id);
+		if (stored.length !== known.length) wrong.push(`step ${step}: stored ${stored}`);
+	}
+	expect(wrong).toEqual([]);
+	expect(kept).toBeLessThan(STEPS);
+});

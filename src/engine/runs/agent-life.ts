@@ -108,6 +108,14 @@ export abstract class AgentLife<R extends Run = Run> {
 		return outcome;
 	}
 
+	/** Whether it runs, or is about to. A start that is being made is waited for. */
+	activity(): Promise<"running" | "starting" | "none"> {
+		return this.agent.serialize(async () => {
+			if (this.openRuns().length > 0) return "running";
+			return this.wantsStart || this.next.plannedAtMs !== null ? "starting" : "none";
+		});
+	}
+
 	async stop(
 		by: Asker,
 		timeoutMs: number | undefined,

@@ -6,6 +6,7 @@
 import type { AgentSpec } from "../../config/spec.js";
 import { decideResume } from "../../core/crash-policy.js";
 import { type CrashState, NEW_AGENT } from "../../core/crash-state.js";
+import { ReeveError } from "../../core/errors.js";
 import type { Asker } from "../../core/exit.js";
 import type { WakeCause } from "../../core/hibernation.js";
 import type { PolicyState } from "../../core/states.js";
@@ -54,6 +55,7 @@ export class AgentRunner implements Operations {
 	/** Its runs; null for a call agent, which has none. */
 	readonly life: SessionLife | WorkerLife | null;
 	readonly #operations = createMailbox();
+	#isRemoved = false;
 	/** The cause to start it now, if it hibernates; null if there is none. */
 	readonly #needed: () => WakeCause | null;
 	readonly #sessions: SessionWorld;
@@ -101,7 +103,7 @@ export class AgentRunner implements Operations {
 
 	/** Resolves when it has started. Other operations need not wait for that. */
 	async up(by: Asker): Promise<StartOutcome> {
-		const { start } = await this.#operations.run(async () => {
+		const { start } = await this.#serialize(async () => {
 			await this.#setDesired("up", by);
 			await this.#recheck();
 			return { start: this.#requestStart(true) };
@@ -110,7 +112,7 @@ export class AgentRunner implements Operations {
 	}
 
 	down(by: Asker, timeoutMs?: number): Promise<StopReport> {
-		return this.#operations.run(async () => {
+		return this.#serialize(async () => {
 			await this.#setDesired("down", by);
 			return this.stop(by, timeoutMs);
 		});
@@ -118,7 +120,7 @@ export class AgentRunner implements Operations {
 
 	/** The first half of a restart. A daemon that dies in between leaves an agent that is wanted up. */
 	stopToRestart(by: Asker, timeoutMs?: number, why?: string): Promise<StopReport> {
-		return this.#operations.run(async () => {
+		return this.#serialize(async () => {
 			await this.#setDesired("up", by);
 			return this.stop(by, timeoutMs, why);
 		});
@@ -129,7 +131,7 @@ export class AgentRunner implements Operations {
 	 * exists: then the agent was restarted already, perhaps by an earlier daemon.
 	 */
 	stopDecided(runId: string | null, by: Asker): Promise<StopReport | null> {
-		return this.#operations.run(async () => {
+		return this.#serialize(async () => {
 			const snapshot = this.snapshot();
 			if (newestRun(snapshot) !== runId) return null;
 			if (snapshot.agent.desired === "down" && !hasCompleted(snapshot)) return null;
@@ -140,7 +142,7 @@ export class AgentRunner implements Operations {
 
 	/** The second half. A `down` in between takes precedence. */
 	async startAgain(withContinue: boolean): Promise<StartOutcome> {
-		const { start } = await this.#operations.run(async () => {
+		const { start } = await this.#serialize(async () => {
 			await this.#recheck();
 			return { start: this.#requestStart(withContinue) };
 		});
@@ -153,7 +155,7 @@ export class AgentRunner implements Operations {
 	 * that it is outdated.
 	 */
 	async startChanged(by: Asker): Promise<StartOutcome> {
-		const { start } = await this.#operations.run(async () => {
+		const { start } = await this.#serialize(async () => {
 			const { agent, run } = this.snapshot();
 			if (agent.desired === "down") return { start: Promise.resolve<StartOutcome>("stopped") };
 			if (run !== null) await this.stop(by);
@@ -168,7 +170,7 @@ export class AgentRunner implements Operations {
 	 * operator or for its next restart starts now; a halted one stays halted (S15).
 	 */
 	async restartChanged(why: string): Promise<StartOutcome> {
-		const { start } = await this.#operations.run(async () => {
+		const { start } = await this.#serialize(async () => {
 			const { agent, run, process } = this.snapshot();
 			if (agent.desired === "down") return { start: Promise.resolve<StartOutcome>("stopped") };
 			if (run !== null || process !== "stopped") await this.stop("reeve", undefined, why);
@@ -180,7 +182,7 @@ export class AgentRunner implements Operations {
 
 	/** `endsHold`: it was held for a reason other than its own exits, which is over now. */
 	resume(endsHold: boolean): Promise<Resumed> {
-		return this.#operations.run(async () => {
+		return this.#serialize(async () => {
 			let from: PolicyState = "healthy";
 			await this.session?.endHibernation("operator");
 			await this.#record(
@@ -204,7 +206,7 @@ export class AgentRunner implements Operations {
 
 	/** Decides what follows a clean exit; null if the agent is not waiting for an answer. */
 	answer(answer: Answer): Promise<{ readonly start: Promise<StartOutcome> } | null> {
-		return this.#operations.run(async () => {
+		return this.#serialize(async () => {
 			if (!this.snapshot().agent.waiting) return null;
 			const event: NewEvent = { type: "agent.answered", agent: this.id, data: { answer } };
 			const changes =
@@ -238,6 +240,31 @@ export class AgentRunner implements Operations {
 		return isMade;
 	}
 
+	/**
+	 * Removes the agent, unless it still runs. A run that another request started after the agent was stopped is stopped first,
+	 * or, with `unlessRunning`, kept. Returns whether the agent is removed; requests can no longer start it.
+	 */
+	remove(record: () => Promise<void>, unlessRunning: boolean): Promise<boolean> {
+		return this.#serialize(async () => {
+			const left = (await this.life?.activity()) ?? "none";
+			if (left === "running" && unlessRunning) return false;
+			// Also cancels a start that is requested or planned.
+			if (left !== "none" && (await this.stop("reeve")).outcome === "not_proven") return false;
+			await record();
+			this.#isRemoved = true;
+			this.life?.release();
+			return true;
+		});
+	}
+
+	/** Runs an operation after all earlier ones. */
+	#serialize<T>(operation: () => Promise<T>): Promise<T> {
+		return this.#operations.run(() => {
+			if (!this.#isRemoved) return operation();
+			throw new ReeveError("agent_not_found", `agent ${this.id} was removed from the fleet`);
+		});
+	}
+
 	/** Stops its run now, whatever else was requested. A call agent has nothing to stop. */
 	async stop(by: Asker, timeoutMs?: number, why: string | null = null): Promise<StopReport> {
 		if (this.life !== null) return this.life.stop(by, timeoutMs, why);
@@ -248,17 +275,17 @@ export class AgentRunner implements Operations {
 
 	/** Stops it for now; the holder decides when it may start again. */
 	hold(timeoutMs?: number, why: string | null = null): Promise<StopReport> {
-		return this.#operations.run(() => this.stop("reeve", timeoutMs, why));
+		return this.#serialize(() => this.stop("reeve", timeoutMs, why));
 	}
 
 	/** Starts a held agent, if it is still wanted up. */
 	async startHeld(): Promise<StartOutcome> {
-		const { start } = await this.#operations.run(async () => ({ start: this.#requestStart(true) }));
+		const { start } = await this.#serialize(async () => ({ start: this.#requestStart(true) }));
 		return start;
 	}
 
 	async finishHibernation(runId: string): Promise<void> {
-		await this.#operations.run(async () => {
+		await this.#serialize(async () => {
 			const { agent, run } = this.snapshot();
 			// Something may have needed it since the decision.
 			if (agent.hibernation?.runId !== runId || run?.runId !== runId) return;
@@ -275,7 +302,7 @@ export class AgentRunner implements Operations {
 
 	/** Starts a hibernated agent; null if it does not hibernate. */
 	async wake(by: WakeCause): Promise<StartOutcome | null> {
-		const { start } = await this.#operations.run(async () => {
+		const { start } = await this.#serialize(async () => {
 			if (!this.snapshot().agent.hibernation) return { start: Promise.resolve(null) };
 			await this.session?.endHibernation(by);
 			return { start: this.#requestStart(true) };
