@@ -25,6 +25,8 @@ const SEED = Number(process.env["REEVE_CLUSTER_SEED"] ?? 1);
 const PROGRAM = resolve("test/fixtures/call-agents/notes-in-ledger.pl");
 const SLOW = resolve("test/fixtures/call-agents/takes-a-while.pl");
 const LANES = 12;
+const IS_LONG = TASKS > 1_000;
+const FROZEN_MS = 30_000;
 
 interface Host {
 	readonly name: string;
@@ -145,7 +147,7 @@ describeWithPostgres("tasks that three hosts share", () => {
 			}
 		};
 		const submitting = Promise.all(Array.from({ length: LANES }, (_, first) => lane(first)));
-		const kills = { daemon: 0, host: 0, database: 0 };
+		const kills = { daemon: 0, host: 0, database: 0, frozen: 0 };
 		const killOne = async () => {
 			const dice = random.next();
 			if (dice < 0.25) {
@@ -156,6 +158,15 @@ describeWithPostgres("tasks that three hosts share", () => {
 				return;
 			}
 			const { home } = random.pick(hosts as [Host, ...Host[]]);
+			if (dice < 0.32 && IS_LONG) {
+				// Until others have taken over what it has.
+				kills.frozen += 1;
+				const pid = await home.daemonPid().catch(() => null);
+				if (pid !== null) process.kill(pid, "SIGSTOP");
+				await sleep(FROZEN_MS);
+				if (pid !== null) process.kill(pid, "SIGCONT");
+				return;
+			}
 			if (dice < 0.6) {
 				kills.daemon += 1;
 				await home.killDaemon().catch(() => {});
@@ -193,7 +204,7 @@ describeWithPostgres("tasks that three hosts share", () => {
 			attempts.some(({ error }) => error?.kind === "internal"),
 		);
 		console.log(
-			`${TASKS} tasks; killed: ${kills.daemon} daemons, ${kills.host} hosts, ${kills.database} times the database; ${again.length} tasks had an attempt whose host died`,
+			`${TASKS} tasks; killed: ${kills.daemon} daemons, ${kills.host} hosts, ${kills.database} times the database; frozen: ${kills.frozen} daemons; ${again.length} tasks had an attempt whose host died`,
 		);
 	});
 
