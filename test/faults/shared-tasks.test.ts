@@ -25,6 +25,8 @@ const SEED = Number(process.env["REEVE_CLUSTER_SEED"] ?? 1);
 const PROGRAM = resolve("test/fixtures/call-agents/notes-in-ledger.pl");
 const SLOW = resolve("test/fixtures/call-agents/takes-a-while.pl");
 const LANES = 12;
+const IS_LONG = TASKS > 1_000;
+const FROZEN_MS = 30_000;
 
 interface Host {
 	readonly name: string;
@@ -145,7 +147,7 @@ describeWithPostgres("tasks that three hosts share", () => {
 			}
 		};
 		const submitting = Promise.all(Array.from({ length: LANES }, (_, first) => lane(first)));
-		const kills = { daemon: 0, host: 0, database: 0 };
+		const kills = { daemon: 0, host: 0, database: 0, frozen: 0 };
 		const killOne = async () => {
 			const dice = random.next();
 			if (dice < 0.25) {
@@ -156,6 +158,15 @@ describeWithPostgres("tasks that three hosts share", () => {
 				return;
 			}
 			const { home } = random.pick(hosts as [Host, ...Host[]]);
+			if (dice < 0.32 && IS_LONG) {
+				// Until others have taken over what it has.
+				kills.frozen += 1;
+				const pid = await home.daemonPid().catch(() => null);
+				if (pid !== null) process.kill(pid, "SIGSTOP");
+				await sleep(FROZEN_MS);
+				if (pid !== null) process.kill(pid, "SIGCONT");
+				return;
+			}
 			if (dice < 0.6) {
 				kills.daemon += 1;
 				await home.killDaemon().catch(() => {});
@@ -193,11 +204,13 @@ describeWithPostgres("tasks that three hosts share", () => {
 			attempts.some(({ error }) => error?.kind === "internal"),
 		);
 		console.log(
-			`${TASKS} tasks; killed: ${kills.daemon} daemons, ${kills.host} hosts, ${kills.database} times the database; ${again.length} tasks had an attempt whose host died`,
+			`${TASKS} tasks; killed: ${kills.daemon} daemons, ${kills.host} hosts, ${kills.database} times the database; frozen: ${kills.frozen} daemons; ${again.length} tasks had an attempt whose host died`,
 		);
 	});
 
-	test("run where the labels are, unless that host drains, and as often at once as the agent allows", async () => {
+	test("run where the labels are, unless that host drains, and as often at once as the agent allows", {
+		timeout: 300_000,
+	}, async () => {
 		const postgres = await startPostgres();
 		onTestFinished(() => postgres.stop());
 		const ledger = join(temporaryFolder(), "ledger");
@@ -228,11 +241,44 @@ describeWithPostgres("tasks that three hosts share", () => {
 		expect(ended).toMatchObject({ status: "succeeded", host: "two" });
 	});
 
-	test("without the database are refused, and an attempt that ends meanwhile counts once", async () => {
+	test("continue on another host at once when their daemon is stopped", {
+		timeout: 300_000,
+	}, async () => {
 		const postgres = await startPostgres();
 		onTestFinished(() => postgres.stop());
 		const ledger = join(temporaryFolder(), "ledger");
-		const command = JSON.stringify([SLOW, ledger, "4"]);
+		const command = JSON.stringify([SLOW, ledger, "60"]);
+		const agents = `slow: { kind: call, placement: {}, timeout: 5m, retry: { initial_backoff: 20ms }, command: ${command} }`;
+		const hosts = await Promise.all(
+			["one", "two"].map((name) => createHost(name, postgres, agents)),
+		);
+		const [one] = hosts as [Host, Host];
+		await eventually(() => isReady(one.client, "p:slow"), "shared tasks are accepted");
+		const body = { agent: "p:slow", action: "go" };
+		const { task_id: taskId } = await one.client.call("POST /api/v1/tasks", { body });
+		await eventually(() => begunIn(ledger).has(taskId), "the attempt has begun");
+		const ran = (await readTask(one.client, taskId))?.host;
+		const [stopped, other] = (ran === "one" ? hosts : hosts.toReversed()) as [Host, Host];
+		await stopped.home.must("daemon", "stop");
+		await eventually(() => begunIn(ledger).get(taskId)?.length === 2, "another attempt has begun");
+		const task = await readTask(other.client, taskId);
+		expect(task).toMatchObject({ status: "in_progress", host: other.name });
+		// Its own daemon has recorded the end: no other host had to detect that.
+		expect(task?.attempts).toMatchObject([
+			{ host: ran, error: { message: "the daemon stopped during the attempt" } },
+		]);
+		const place = { place: taskId };
+		await other.client.call("POST /api/v1/tasks/:id/cancel", place);
+		expect((await readTask(other.client, taskId))?.status).toBe("cancelled");
+	});
+
+	test("without the database are refused, and an attempt that ends meanwhile counts once", {
+		timeout: 300_000,
+	}, async () => {
+		const postgres = await startPostgres();
+		onTestFinished(() => postgres.stop());
+		const ledger = join(temporaryFolder(), "ledger");
+		const command = JSON.stringify([SLOW, ledger, "7"]);
 		const agents = `slow: { kind: call, placement: {}, command: ${command} }\nown: { kind: call, command: ${JSON.stringify([SLOW, ledger, "0"])} }`;
 		const { home, client } = await createHost("one", postgres, agents);
 		await eventually(() => isReady(client, "p:slow"), "shared tasks are accepted");
@@ -240,6 +286,11 @@ describeWithPostgres("tasks that three hosts share", () => {
 		const body = { agent: "p:slow", action: "go" };
 		const { task_id: taskId } = await client.call("POST /api/v1/tasks", { body });
 		await eventually(() => begunIn(ledger).has(taskId), "the attempt has begun");
+		// A database that hangs is as good as none.
+		postgres.signal("SIGSTOP");
+		const hangs = client.call("POST /api/v1/tasks", { body, idempotencyKey: "hangs" });
+		await expect(hangs).rejects.toMatchObject({ code: "cluster_unavailable" });
+		postgres.signal("SIGCONT");
 		await postgres.kill();
 		const refused = client.call("POST /api/v1/tasks", { body });
 		await expect(refused).rejects.toMatchObject({ code: "cluster_unavailable" });

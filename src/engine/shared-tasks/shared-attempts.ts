@@ -80,6 +80,10 @@ export class SharedAttempts {
 		if (this.#running.get(taskId) === runId) this.#world.running.abort(taskId);
 	}
 
+	abortAll(): void {
+		for (const taskId of this.#running.keys()) this.#world.running.abort(taskId);
+	}
+
 	/** How many tasks this host works on. */
 	get size(): number {
 		return this.#turns.size;

@@ -35,10 +35,13 @@ import { Upkeep } from "./upkeep.js";
 import { Waiters } from "./waiters.js";
 
 const AGENTS_POLL_MS = 1_000;
+const IDLE_POLL_MS = 50;
 const SERVE_AGAIN_MS = 5_000;
 /** How long circuits and the numbers of dead letters may be out of date on a page. */
 const VIEW_MS = 2_000;
-const CLOSE_MS_MAX = 5_000;
+/** When the daemon stops: how long attempts may take to finish, and how long to store that they were killed. */
+const FINISH_MS_MAX = 5_000;
+const STORE_MS_MAX = 3_000;
 
 export class SharedTasks {
 	readonly #world: AttemptsWorld;
@@ -203,14 +206,22 @@ export class SharedTasks {
 				this.#serve(joined, describe, signal),
 				this.#keepView(database, signal),
 			]);
-			// The ends of attempts that were killed because the daemon stops.
-			const untilMs = performance.now() + CLOSE_MS_MAX;
-			while (this.#attempts.isClosed && this.#attempts.size > 0 && performance.now() < untilMs) {
-				await sleep(50);
-			}
+			if (this.#attempts.isClosed) await this.#leave();
 		} finally {
 			if (this.#joined === joined) this.#joined = null;
 		}
+	}
+
+	/** The daemon stops: another host continues what is not finished soon. */
+	async #leave(): Promise<void> {
+		await this.#untilIdle(FINISH_MS_MAX);
+		this.#attempts.abortAll();
+		await this.#untilIdle(STORE_MS_MAX);
+	}
+
+	async #untilIdle(withinMs: number): Promise<void> {
+		const untilMs = performance.now() + withinMs;
+		while (this.#attempts.size > 0 && performance.now() < untilMs) await sleep(IDLE_POLL_MS);
 	}
 
 	/** False if the signal has aborted. A host without such agents needs nothing of all this. */

@@ -18,7 +18,7 @@ const ANSWER_MS_EXTRA = 1_000;
 const IDLE_MS_MAX = 60_000;
 
 /** For tasks: also one for each queue that is polled at once, and one that creates tables. */
-export const TASK_CONNECTIONS = { connections: 8, statementMs: 30_000 };
+export const TASK_CONNECTIONS = { connections: 8, statementMs: 10_000 };
 
 export async function connectPool(
 	target: DatabaseTarget,

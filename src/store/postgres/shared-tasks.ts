@@ -1,7 +1,9 @@
 /** The tasks that the hosts of a cluster share, on PostgreSQL. */
 
-import type { Pool } from "pg";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Pool, QueryConfig } from "pg";
 import { SILENT_AFTER_MS } from "../../core/cluster.js";
+import { ReeveError } from "../../core/errors.js";
 import type { TaskStatus } from "../../core/task.js";
 import type { ChangedShared, SharedTasksDatabase } from "../../ports/shared-tasks.js";
 import type {
@@ -19,6 +21,8 @@ import { COLUMNS, detailOf, sharedOf } from "./task-rows.js";
 const SWEEP_LOCK = 7_237_311_005;
 /** A sweep takes on this many tasks at once. */
 const LOST_MAX = 500;
+/** A request fails after it. */
+const ANSWER_MS_MAX = 5_000;
 const EVENTS_MAX = 1_000;
 const PRUNED_MAX = 1_000;
 const IS_ALIVE = `h.seen_at > clock_timestamp() - make_interval(secs => ${SILENT_AFTER_MS / 1_000})`;
@@ -29,8 +33,10 @@ export function createSharedTasks(pool: Pool, queues: DbosQueues): SharedTasksDa
 	const rethrow = (error: unknown): never => {
 		throw explainFailure(error);
 	};
-	const query = async (text: string, values: readonly unknown[]) =>
-		(await pool.query(text, [...values]).catch(rethrow)).rows;
+	const query = async (text: string, values: readonly unknown[]) => {
+		const bounded = { text, values: [...values], query_timeout: ANSWER_MS_MAX } as QueryConfig;
+		return (await pool.query(bounded).catch(rethrow)).rows;
+	};
 	const attemptsOf = async (ids: readonly string[]) => {
 		const found = new Map<string, StoredAttempt[]>();
 		const rows = await query(
@@ -44,8 +50,10 @@ export function createSharedTasks(pool: Pool, queues: DbosQueues): SharedTasksDa
 	};
 	return {
 		prepare: ({ boot }) => queues.prepare(boot).catch(rethrow),
-		accept: async (member, task) =>
-			(await batches.apply(member, { type: "accept", task }).catch(rethrow)) as StoredTask | null,
+		async accept(member, task) {
+			const accepted = batches.apply(member, { type: "accept", task }).catch(rethrow);
+			return (await Promise.race([accepted, noAnswer()])) as StoredTask | null;
+		},
 		change: async (member, taskId, decide, { withInput } = { withInput: false }) =>
 			(await batches
 				.apply(member, { type: "change", taskId, decide, withInput })
@@ -169,6 +177,16 @@ export function createSharedTasks(pool: Pool, queues: DbosQueues): SharedTasksDa
 		serve: ({ boot }, agents, run, signal) =>
 			queues.serve(boot, agents, run, signal).catch(rethrow),
 	};
+}
+
+/** Its client must not wait for a database that hangs. */
+async function noAnswer(): Promise<never> {
+	await sleep(ANSWER_MS_MAX, undefined, { ref: false });
+	throw new ReeveError(
+		"cluster_unavailable",
+		`the database did not answer within ${ANSWER_MS_MAX / 1_000} s; the task may have been accepted`,
+		"Repeat the request with the same idempotency key.",
+	);
 }
 
 function conditionsOf(
