@@ -14,6 +14,8 @@ trap stop TERM INT
 while :; do
 	reeve daemon run &
 	child=$!
+	# The signal may have come before the daemon was known.
+	[ -z "$stopping" ] || kill -TERM "$child" 2>/dev/null
 	wait "$child"
 	code=$?
 	if [ -n "$stopping" ]; then

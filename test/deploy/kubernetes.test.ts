@@ -32,11 +32,14 @@ interface Container {
 	readonly starts: () => number;
 }
 
-/** The first program of a container, with a `reeve` that runs this script. */
-function startContainer(script: string): Container {
+/** The first program of a container, with a `reeve` that runs this script and handles SIGTERM like this. */
+function startContainer(script: string, onTerm = "-"): Container {
 	const folder = temporaryFolder();
 	const program = join(folder, "reeve");
-	writeFileSync(program, `#!/bin/sh\necho "$*" >> ${folder}/starts\n${script}\n`);
+	writeFileSync(
+		program,
+		`#!/bin/sh\ntrap ${onTerm} TERM\necho "$*" >> ${folder}/starts\n${script}\n`,
+	);
 	chmodSync(program, 0o755);
 	const child = spawn(resolve("deploy/kubernetes/entrypoint.sh"), {
 		env: { PATH: `${folder}:${process.env["PATH"]}` },
@@ -69,7 +72,7 @@ test("a daemon that is stopped on purpose ends its container", async () => {
 });
 
 test("the end of the container stops the daemon and waits for it", async () => {
-	const container = startContainer("trap 'sleep 1; exit 7' TERM; while :; do sleep 0.05; done");
+	const container = startContainer("while :; do sleep 0.05; done", "'sleep 1; exit 7'");
 	await eventually(() => container.starts() === 1, "the daemon was started");
 	container.stop("SIGTERM");
 	expect(await container.ended).toBe(7);
