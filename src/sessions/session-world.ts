@@ -68,12 +68,18 @@ export function createSessionWorld(host: SessionHost): SessionWorld {
 	const places = new Map<string, Places>();
 
 	/** The files of a conversation's transcript. */
-	async function recordOf(spec: AgentSpec, conversation: string | null, startedAtMs = 0) {
+	async function recordOf(
+		spec: AgentSpec,
+		conversation: string | null,
+		{ startedAtMs = 0, isOver = false }: { startedAtMs?: number; isOver?: boolean } = {},
+	) {
 		if (conversation === null) return [];
 		const key = `${spec.id} ${conversation}`;
 		const known = places.get(key);
 		const nowMs = Date.now();
-		if (known !== undefined && !needsSearch(known, startedAtMs, nowMs)) return known.paths;
+		if (known !== undefined && !isOver && !needsSearch(known, startedAtMs, nowMs)) {
+			return known.paths;
+		}
 		const paths = await chooseFiles(await searchRecord(spec, conversation), FILES_MAX);
 		if (places.size >= PLACES_MAX) places.clear();
 		places.set(key, { paths, atMs: nowMs });
@@ -119,17 +125,17 @@ export function createSessionWorld(host: SessionHost): SessionWorld {
 			const end = await readLogEnd(logDirOf(home.logs, spec.id), outputFrom, LAST_OUTPUT_BYTES_MAX);
 			return screenText(end.toString("utf8"));
 		},
-		async signs(spec, conversation, sinceMs) {
+		async signs(spec, conversation, startedAtMs, isOver = false) {
 			const adapter = adapterOf(spec);
 			const reported = await readers.readSpool(spec);
 			const logged = await readers.readLog(spec).catch(() => []);
 			const id = conversation ?? lastConversation(reported);
-			const paths = await recordOf(spec, id, sinceMs).catch(() => []);
+			const paths = await recordOf(spec, id, { startedAtMs, isOver }).catch(() => []);
 			const written = await Promise.all(
 				paths.map((path) => transcripts.read(path, adapter, readerOf(spec)).catch(() => [])),
 			);
 			const all = [...reported, ...logged, ...written.flat()]
-				.filter(({ atMs }) => atMs >= sinceMs)
+				.filter(({ atMs }) => atMs >= startedAtMs)
 				.sort((a, b) => a.atMs - b.atMs);
 			return refineFailures(all);
 		},

@@ -38,6 +38,15 @@ const answer = (id: string) =>
 /** The file that Gemini begins before it resumes: of the same id, with a later time in its name. */
 const begin = (time: string) => writeFileSync(fileAt(time), line({ sessionId: ID, kind: "main" }));
 
+test("the reports of a run that is over contain a transcript that appeared since the last check", async () => {
+	const nowMs = Date.now();
+	const world = newDaemon();
+	expect(await world.signs(spec, ID, nowMs - 1_000)).toEqual([]);
+	writeFileSync(fileAt("02-06"), prompt("hello", nowMs));
+	const signs = await world.signs(spec, ID, nowMs - 1_000, true);
+	expect(signs.map((sign) => sign.prompt)).toEqual(["hello"]);
+});
+
 describe("a conversation whose CLI has begun another file of the same id", () => {
 	test("has its prompts read by a daemon that finds both", async () => {
 		const nowMs = Date.now();

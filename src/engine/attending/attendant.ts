@@ -194,7 +194,7 @@ export class Attendant {
 		const { inbox, spec, runId, sessions } = this.#run;
 		const head = inbox.head(spec.id);
 		if (head === null || head.phase === "queued" || head.runId === runId) return signs;
-		return sessions.signs(spec, this.#run.conversation(), head.typedAtMs ?? head.atMs);
+		return sessions.signs(spec, this.#run.conversation(), head.typedAtMs ?? head.atMs, true);
 	}
 
 	/** The screen reading, in which an input counts only once the resumed conversation is visible too. */

@@ -27,7 +27,7 @@ export async function classifyRun(
 	if (run.handle === null) return { report: facts, signs: [], lastOutput: "" };
 	const { profile } = adapterOf(spec);
 	const conversation = run.conversation?.id ?? null;
-	const signs = await readSigns(spec, conversation, run.handle.startedAtMs).catch(() => []);
+	const signs = await readSigns(spec, conversation, run.handle.startedAtMs, true).catch(() => []);
 	const lastOutput =
 		profile.exits === null && run.conversation === null
 			? ""

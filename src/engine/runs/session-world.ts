@@ -48,11 +48,15 @@ export interface SessionWorld {
 	readonly leases: ConversationLeases;
 	/** The end of an agent's output since an offset of its log, as plain text. */
 	readonly lastOutput: (spec: AgentSpec, outputFrom: number) => Promise<string>;
-	/** The reports of the agent's CLI since a time, oldest first. */
+	/**
+	 * The reports of the agent's CLI since the start of its run, oldest first. Of a run that is over they are complete: its
+	 * transcript may be newer than the last check for one.
+	 */
 	readonly signs: (
 		spec: AgentSpec,
 		conversation: string | null,
-		sinceMs: number,
+		startedAtMs: number,
+		isOver?: boolean,
 	) => Promise<readonly AgentSign[]>;
 	/** The usage that the agent's CLI has recorded since the last read; null for none. */
 	readonly usage: (
