@@ -71,7 +71,7 @@ function createMemoryDatabase(): MemoryDatabase {
 				rows.delete(host);
 				return "removed";
 			}),
-		// No test of the membership has any.
+		// Tests of the membership share no tasks.
 		tasks: {} as ClusterDatabase["tasks"],
 		leases: createMemoryLeases({ nowMs: Date.now, hosts: () => [...rows.values()] }),
 		limits: createMemoryLimits(() => [...rows.values()]),

@@ -1,4 +1,4 @@
-/** What `reeve top` asks of the daemon for one agent. Each resolves with the result as text. */
+/** The requests of `reeve top` to the daemon about one agent. Each resolves with the result as text. */
 
 import type { Client } from "../../client/client.js";
 import type { AgentJson } from "../../http/contract/agents.js";

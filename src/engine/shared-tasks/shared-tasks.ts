@@ -22,6 +22,7 @@ import type { LetterCount, StoredTask, TaskCountQuery, TaskQuery } from "../../p
 import {
 	fingerprintOf,
 	recordTask,
+	resubmissionOf,
 	type SubmitOptions,
 	type TaskSubmission,
 } from "../tasks/submission.js";
@@ -123,16 +124,7 @@ export class SharedTasks {
 	async replay(taskId: string): Promise<StoredTask> {
 		const letter = await this.#letter(taskId);
 		const { task, input } = letter;
-		const submission: TaskSubmission = {
-			agent: task.agentId,
-			action: task.action,
-			priority: task.priority,
-			timeoutMs: task.timeoutMs,
-			maxAttempts: task.retry.maxAttempts,
-			idempotent: task.idempotent,
-			payload: input?.payload,
-			context: input?.context,
-		};
+		const submission = resubmissionOf(task, input);
 		const { correlationId } = task;
 		const { newTask } = this.#record(submission, { correlationId }, taskId);
 		const close = closeLetter({ type: "replayed", taskId: newTask.shared.task.taskId });

@@ -8,7 +8,7 @@ import type { Store } from "../../ports/store.js";
 import type { StoredTask, TaskQuery } from "../../ports/task-store.js";
 import type { Book } from "./book.js";
 import type { Intake } from "./intake.js";
-import type { TaskSubmission } from "./submission.js";
+import { resubmissionOf } from "./submission.js";
 import { taskEventFields } from "./task-state.js";
 
 export type LetterQuery = Omit<TaskQuery, "openLetters" | "status">;
@@ -36,17 +36,7 @@ export class DeadLetters {
 			const hint = "Fix the plan and run it again.";
 			throw new ReeveError("planning_failed", `${taskId} was never ready to run`, hint);
 		}
-		const input = this.#store.readTaskInput(taskId);
-		const submission: TaskSubmission = {
-			agent: task.agentId,
-			action: task.action,
-			priority: task.priority,
-			timeoutMs: task.timeoutMs,
-			maxAttempts: task.retry.maxAttempts,
-			idempotent: task.idempotent,
-			payload: input?.payload,
-			context: input?.context,
-		};
+		const submission = resubmissionOf(task, this.#store.readTaskInput(taskId));
 		return this.#intake.replay(submission, () => this.#open(taskId));
 	}
 

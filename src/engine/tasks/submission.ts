@@ -28,6 +28,20 @@ export interface TaskSubmission {
 	readonly idempotent?: boolean | undefined;
 }
 
+/** The submission that runs a task again. */
+export function resubmissionOf(task: StoredTask, input: TaskInput | null): TaskSubmission {
+	return {
+		agent: task.agentId,
+		action: task.action,
+		priority: task.priority,
+		timeoutMs: task.timeoutMs,
+		maxAttempts: task.retry.maxAttempts,
+		idempotent: task.idempotent,
+		payload: input?.payload,
+		context: input?.context,
+	};
+}
+
 export interface SubmitOptions {
 	/** The same key again is the same task or plan (T5). */
 	readonly idempotencyKey?: string | undefined;

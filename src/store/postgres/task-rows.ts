@@ -6,8 +6,27 @@ import type { StoredAttempt } from "../../ports/task-store.js";
 export const COLUMNS = `task_id, record, host, home, boot, ticket, permit, takeovers, blocked_since_ms,
 	cancel_reason`;
 
-// biome-ignore lint/suspicious/noExplicitAny: a row of the driver
-export function sharedOf(row: any): SharedTask {
+/** A row with these columns, as the tables define them. */
+export interface TaskRow {
+	readonly record: string;
+	/** These three are set together, or all null. */
+	readonly host: string;
+	readonly home: string;
+	readonly boot: string | null;
+	readonly ticket: SharedTask["ticket"];
+	readonly permit: SharedTask["permit"];
+	readonly takeovers: number;
+	readonly blocked_since_ms: number | null;
+	readonly cancel_reason: string | null;
+}
+
+/** The same with the columns of the texts. */
+export interface DetailRow extends TaskRow {
+	readonly input: string | null;
+	readonly result: string | null;
+}
+
+export function sharedOf(row: TaskRow): SharedTask {
 	const { host, home, boot } = row;
 	return {
 		task: JSON.parse(row.record),
@@ -20,8 +39,7 @@ export function sharedOf(row: any): SharedTask {
 	};
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a row of the driver
-export function detailOf(row: any, attempts: readonly StoredAttempt[]): SharedDetail {
+export function detailOf(row: DetailRow, attempts: readonly StoredAttempt[]): SharedDetail {
 	return {
 		shared: sharedOf(row),
 		input: row.input === null ? null : JSON.parse(row.input),
